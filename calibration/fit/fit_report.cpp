@@ -1,13 +1,11 @@
 #include "calibration/fit/fit_report.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <iterator>
 #include <vector>
 
 #include "calibration/fit/hold_out.hpp"
+#include "sim/core/joined_by.hpp"
 #include "sim/core/outgoing_text.hpp"
 
 namespace gradwire {
@@ -70,7 +68,7 @@ std::string error_table(std::span<const FitSample> samples, int folds, Bytes fro
   for (const CollectiveFit& fit : fit_all(samples, options)) {
     const std::vector<FitSample> own = samples_of_fit(fit, samples);
     text += plain_format("{:<15} {:<8} {:<12} {} {} {}\n", name_of(fit.op), name_of(fit.hops),
-                         plain_format("{}", fmt::join(fit.ranks, ",")),
+                         plain_format("{}", joined_by(fit.ranks, ",")),
                          errors_text(summarise(predict(own, own, options), from)),
                          errors_text(summarise(fold_over_sizes(own, folds, options), from)),
                          errors_text(summarise(fold_over_ranks(own, options), from)));

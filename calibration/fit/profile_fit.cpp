@@ -1,7 +1,6 @@
 #include "calibration/fit/profile_fit.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -12,6 +11,7 @@
 #include "calibration/fit/gradient_places.hpp"
 #include "calibration/fit/layer_join.hpp"
 #include "sim/core/error.hpp"
+#include "sim/core/joined_by.hpp"
 
 namespace gradwire::calibration {
 namespace {
@@ -26,7 +26,7 @@ constexpr std::size_t shown_max = 5;
 
 std::string beginning_of(const std::vector<std::string>& texts) {
   const auto end = texts.begin() + static_cast<std::ptrdiff_t>(std::min(texts.size(), shown_max));
-  return fmt::format("{}", fmt::join(texts.begin(), end, "; "));
+  return joined_by(std::span(texts.begin(), end), "; ");
 }
 
 /// Makes a profile of a trace that was attributed and summarised.
@@ -49,7 +49,7 @@ class Fit {
 
   void check() const {
     const std::vector<std::string> found = failures(checks_, summary_, bounds_);
-    if (!found.empty()) fail(fmt::format("{}", fmt::join(found, "; ")));
+    if (!found.empty()) fail(joined_by(found, "; "));
   }
 
   void tell_cautions() {

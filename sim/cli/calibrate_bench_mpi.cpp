@@ -1,7 +1,6 @@
 #include "sim/cli/calibrate_bench_mpi.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -16,6 +15,7 @@
 #include "sim/cli/inputs.hpp"
 #include "sim/cli/one_of.hpp"
 #include "sim/core/error.hpp"
+#include "sim/core/joined_by.hpp"
 #include "sim/cost/mpi.hpp"
 
 namespace gradwire::cli {
@@ -101,7 +101,7 @@ const std::string& checked(const std::string& ops) {
     if (std::ranges::find(known, op) != known.end()) continue;
     throw ConfigError({"--ops", 1, 1},
                       fmt::format("'{}' is no collective of the MPI benchmark; expected {}{}", op,
-                                  fmt::join(known, ", "), suggestion(op, known)));
+                                  joined_by(known, ", "), suggestion(op, known)));
   }
   return ops;
 }

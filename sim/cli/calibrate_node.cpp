@@ -1,7 +1,6 @@
 #include "sim/cli/calibrate_node.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -19,6 +18,7 @@
 #include "sim/config/profile/profile_yaml.hpp"
 #include "sim/config/yaml/yaml_value.hpp"
 #include "sim/core/error.hpp"
+#include "sim/core/joined_by.hpp"
 
 namespace gradwire::cli {
 namespace {
@@ -38,7 +38,7 @@ std::string jobs_text(const NodeFindings& findings) {
   if (findings.node) text += "node: node.yaml\n";
   if (findings.collectives) text += "collectives: collectives.yaml\n";
   if (!findings.compressors.empty()) {
-    text += fmt::format("compressor_costs: [{}]\n", fmt::join(cost_files(findings), ", "));
+    text += fmt::format("compressor_costs: [{}]\n", joined_by(cost_files(findings), ", "));
   }
   text += "jobs:";
   bool any = false;
@@ -110,10 +110,10 @@ void print_next_steps(const NodeFindings& findings, const std::string& folder) {
   if (!costs.empty()) {
     lines.push_back(costs.size() == 1
                         ? "compressor_costs: " + costs.front()
-                        : fmt::format("compressor_costs: [{}]", fmt::join(costs, ", ")));
+                        : fmt::format("compressor_costs: [{}]", joined_by(costs, ", ")));
   }
   if (lines.empty()) return;
-  print_text(fmt::format("in a scenario:\n  {}\n", fmt::join(lines, "\n  ")));
+  print_text(fmt::format("in a scenario:\n  {}\n", joined_by(lines, "\n  ")));
 }
 
 void print_summary(const NodeFindings& findings, const NodeFit& options) {

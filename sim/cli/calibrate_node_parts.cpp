@@ -1,10 +1,9 @@
 #include "sim/cli/calibrate_node_parts.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
+#include <chrono>
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -59,8 +58,10 @@ auto read_if_there(const fs::path& file, const Read& read)
 }
 
 std::string day_of(calibration::Nanoseconds realtime) {
-  const auto seconds = static_cast<std::time_t>(realtime / 1'000'000'000);
-  return fmt::format("{:%Y-%m-%d}", fmt::gmtime(seconds));
+  const std::chrono::sys_time<std::chrono::nanoseconds> time{std::chrono::nanoseconds(realtime)};
+  const std::chrono::year_month_day day{std::chrono::floor<std::chrono::days>(time)};
+  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(day.year()),
+                     static_cast<unsigned>(day.month()), static_cast<unsigned>(day.day()));
 }
 
 /// Rank 0's recordings of one program.

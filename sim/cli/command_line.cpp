@@ -14,6 +14,7 @@
 #include "sim/cli/outputs.hpp"
 #include "sim/cli/signals.hpp"
 #include "sim/core/error.hpp"
+#include "sim/core/joined_by.hpp"
 #include "sim/core/refusal.hpp"
 #include "sim/report/version.hpp"
 
@@ -92,7 +93,7 @@ std::string explain(CLI::App& app, const CLI::ParseError& error) {
     return fmt::format("unknown option '{}'{}", name, suggestion(name, option_names(app)));
   }
   if (commands.empty()) return fmt::format("unexpected argument '{}'", word);
-  return fmt::format("unknown command '{}'; expected one of {}{}", word, fmt::join(commands, ", "),
+  return fmt::format("unknown command '{}'; expected one of {}{}", word, joined_by(commands, ", "),
                      suggestion(word, commands));
 }
 

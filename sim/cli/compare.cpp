@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -20,6 +19,7 @@
 #include "sim/cli/worker_pool.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/core/error.hpp"
+#include "sim/core/joined_by.hpp"
 #include "sim/core/statistics.hpp"
 #include "sim/report/comparison.hpp"
 #include "sim/report/csv.hpp"
@@ -65,8 +65,7 @@ struct Comparison {
 /// The contenders asked for, and the baseline.
 std::vector<config::Contender> contenders_of(const CompareOptions& options) {
   const bool all = options.strategies == "all";
-  const std::string names =
-      all ? fmt::format("{}", fmt::join(config::all_contenders(), ",")) : options.strategies;
+  const std::string names = all ? joined_by(config::all_contenders(), ",") : options.strategies;
   auto contenders = config::parse_contenders(names, all ? "all strategies" : option_name);
   if (std::ranges::find(contenders, baseline, &config::Contender::name) == contenders.end()) {
     contenders.insert(contenders.begin(), config::parse_contenders(baseline, option_name).front());

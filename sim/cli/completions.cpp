@@ -9,6 +9,7 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/messages.hpp"
 #include "sim/cli/one_of.hpp"
+#include "sim/core/joined_by.hpp"
 
 namespace gradwire::cli {
 namespace {
@@ -59,7 +60,7 @@ std::string bash(const std::vector<Entry>& entries) {
     if (!entry.path.empty()) paths.push_back('"' + entry.path + '"');
   }
   text += fmt::format("      {}) path=$next ;;\n    esac\n  done\n  case \"$path\" in\n",
-                      fmt::join(paths, "|"));
+                      joined_by(paths, "|"));
   for (const Entry& entry : entries) {
     text += fmt::format("    \"{}\") word=\"{}\" ;;\n", entry.path, words(entry));
   }

@@ -12,6 +12,7 @@
 #include "sim/config/profile/decoder_yaml.hpp"
 #include "sim/config/profile/huggingface_config.hpp"
 #include "sim/config/yaml/yaml_value.hpp"
+#include "sim/core/joined_by.hpp"
 
 namespace gradwire::cli {
 namespace {
@@ -60,7 +61,7 @@ void add_import_huggingface(CLI::App& import, const Context& context) {
                   "Example:\n"
                   "  gradwire import huggingface-config config.json --name mine -o "
                   "mine.yaml",
-                  fmt::join(config::huggingface_model_types(), ", ")));
+                  joined_by(config::huggingface_model_types(), ", ")));
   command->callback([options, &context] { import_config(*options, context); });
 }
 

@@ -27,6 +27,7 @@
 #include "sim/config/profile/profile_yaml.hpp"
 #include "sim/config/yaml/yaml_units.hpp"
 #include "sim/core/error.hpp"
+#include "sim/core/joined_by.hpp"
 #include "sim/models/analytic_profile.hpp"
 #include "sim/models/optimizers.hpp"
 
@@ -62,7 +63,7 @@ GpuSpec gpu_of(const ProfileOptions& options) {
     throw ConfigError(
         place(options.dtype, "--dtype"),
         fmt::format("GPU '{}' has no '{}'; expected one of {}{}", gpu.name, options.dtype,
-                    fmt::join(known, ", "), suggestion(options.dtype, known)));
+                    joined_by(known, ", "), suggestion(options.dtype, known)));
   }
   return gpu;
 }

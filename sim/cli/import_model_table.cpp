@@ -12,6 +12,7 @@
 #include "sim/config/check.hpp"
 #include "sim/config/profile/model_yaml.hpp"
 #include "sim/core/error.hpp"
+#include "sim/core/joined_by.hpp"
 #include "sim/core/text_file.hpp"
 #include "sim/models/layer_list.hpp"
 #include "sim/models/model_table.hpp"
@@ -86,7 +87,7 @@ void add_import_model_table(CLI::App& import, const Context& context) {
       "Types: {}\n"
       "Example:\n"
       "  gradwire import model-table summary.txt --name mine -o mine.yaml",
-      fmt::join(table_kinds(), ", ")));
+      joined_by(table_kinds(), ", ")));
   command->callback([options, &context] { import_table(*options, context); });
 }
 

@@ -9,6 +9,7 @@
 #include "sim/cli/import.hpp"
 #include "sim/cli/one_of.hpp"
 #include "sim/config/cluster/link_tables_yaml.hpp"
+#include "sim/core/joined_by.hpp"
 #include "sim/core/text_file.hpp"
 #include "topologies/importers/smi_matrix.hpp"
 #include "topologies/importers/smi_topo.hpp"
@@ -50,7 +51,7 @@ std::string guess_gpu(const std::string& text, const std::string& file) {
       "--gpu",
       fmt::format("the matrix has {} NVLinks a GPU, which does not identify the model; expected "
                   "one of {}",
-                  nvlinks, fmt::join(config::shipped_links().gpu_names(), ", ")));
+                  nvlinks, joined_by(config::shipped_links().gpu_names(), ", ")));
 }
 
 void import_topo(const SmiOptions& options, const Context& context) {

@@ -10,6 +10,7 @@
 #include "sim/config/yaml/yaml_units.hpp"
 #include "sim/config/yaml/yaml_value.hpp"
 #include "sim/core/error.hpp"
+#include "sim/core/joined_by.hpp"
 
 namespace gradwire::cli {
 namespace {
@@ -92,7 +93,7 @@ const config::Scenario& choose_point(const std::vector<config::Scenario>& points
   }
   throw ConfigError({file, 1, 1},
                     fmt::format("no point has the label '{}'; expected one of {}{}", label,
-                                fmt::join(labels, ", "), suggestion(label, labels)));
+                                joined_by(labels, ", "), suggestion(label, labels)));
 }
 
 std::string data_argument(config::DataKind kind, const std::string& argument) {

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -30,6 +29,7 @@
 #include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
 #include "sim/core/error.hpp"
+#include "sim/core/joined_by.hpp"
 #include "topologies/links.hpp"
 
 namespace gradwire::cli {
@@ -78,7 +78,7 @@ Json table_json(const std::string& name) {
   return {{"name", name},
           {"kind", "table"},
           {"summary", fmt::format("{} on {}: {}{}", table.library, table.gpu,
-                                  fmt::join(parts, ", "), table.fits.empty() ? "" : "; with fits")},
+                                  joined_by(parts, ", "), table.fits.empty() ? "" : "; with fits")},
           {"entries", entries}};
 }
 
@@ -91,7 +91,7 @@ Json collectives() {
     }
     list.push_back({{"name", name_of(kind)},
                     {"kind", "operation"},
-                    {"summary", fmt::format("by {}", fmt::join(able, ", "))},
+                    {"summary", fmt::format("by {}", joined_by(able, ", "))},
                     {"algorithms", able}});
   }
   for (const Algorithm& algorithm : algorithms()) {
@@ -257,7 +257,7 @@ const config::FileKind& kind_named(const std::string& schema) {
   const std::vector<std::string> known = config::names_of(kinds);
   throw CLI::ValidationError("NAME",
                              fmt::format("'{}' is no kind of file; expected one of {}{}", schema,
-                                         fmt::join(known, ", "), suggestion(schema, known)));
+                                         joined_by(known, ", "), suggestion(schema, known)));
 }
 
 void print_page(const std::string& what, const std::string& name, Json list) {
@@ -303,7 +303,7 @@ void add_list(CLI::App& app, Context& /*context*/) {
   std::transform(lists.begin(), lists.end(), names.begin(),
                  [](const auto& list) { return list.first; });
   names.push_back(schema);
-  command->add_option("WHAT", options->what, fmt::format("{}", fmt::join(names, " | ")))
+  command->add_option("WHAT", options->what, joined_by(names, " | "))
       ->required()
       ->check(one_of(names));
   command->add_option("NAME", options->name,

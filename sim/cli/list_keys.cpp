@@ -1,13 +1,13 @@
 #include "sim/cli/lists.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <vector>
 
 #include "sim/config/file_kinds.hpp"
+#include "sim/core/joined_by.hpp"
 #include "sim/core/outgoing_text.hpp"
 
 namespace gradwire::cli {
@@ -70,7 +70,7 @@ std::string keys_markdown(const Json& entry) {
     text += fmt::format("| {} |", markdown_code(key.at("name").get<std::string>()));
     if (variants) {
       const auto with = key.value("with", std::vector<std::string>());
-      text += fmt::format(" {} |", fmt::join(with, ", "));
+      text += fmt::format(" {} |", joined_by(with, ", "));
     }
     text += fmt::format(" {} | {} | {} |\n", cell("value"), cell("default"), cell("source"));
   }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -73,13 +72,13 @@ std::string code_of(const Json& entry, const char* key) {
 }
 
 void append_algorithm(std::string& text, const Json& entry) {
-  auto out = std::back_inserter(text);
-  fmt::format_to(out, "### {}\n\n{}. Ranks: {}. Source: {}.\n\n", code_of(entry, "name"),
-                 text_of(entry, "summary"), text_of(entry, "ranges"), text_of(entry, "source"));
+  text +=
+      fmt::format("### {}\n\n{}. Ranks: {}. Source: {}.\n\n", code_of(entry, "name"),
+                  text_of(entry, "summary"), text_of(entry, "ranges"), text_of(entry, "source"));
   text += "| operation | steps | bytes per rank |\n| --- | --- | --- |\n";
   for (const Json& does : entry.at("operations")) {
-    fmt::format_to(out, "| {} | {} | {} |\n", code_of(does, "op"), text_of(does, "steps"),
-                   text_of(does, "bytes_per_rank"));
+    text += fmt::format("| {} | {} | {} |\n", code_of(does, "op"), text_of(does, "steps"),
+                        text_of(does, "bytes_per_rank"));
   }
   text += "\n";
 }
@@ -88,9 +87,8 @@ void append_algorithm(std::string& text, const Json& entry) {
 using ShownKeys = std::map<std::string, std::string>;
 
 void append_with_parameters(std::string& text, Json entry, ShownKeys& shown) {
-  auto out = std::back_inserter(text);
-  fmt::format_to(
-      out, "### {}\n\n{}.{}\n\n", code_of(entry, "name"), text_of(entry, "summary"),
+  text += fmt::format(
+      "### {}\n\n{}.{}\n\n", code_of(entry, "name"), text_of(entry, "summary"),
       entry.contains("exactness") ? fmt::format(" Steps: {}.", text_of(entry, "exactness")) : "");
   if (entry.at("parameters").empty()) {
     text += "No keys of its own.\n\n";
@@ -115,7 +113,7 @@ void append_with_parameters(std::string& text, Json entry, ShownKeys& shown) {
   entry["parameters"] = own;
   if (!own.empty()) text += keys_markdown(entry) + "\n";
   for (const auto& [name, keys] : others) {
-    fmt::format_to(out, "{}s of {}: {}.\n\n", own.empty() ? "A" : "Also, a", name, keys);
+    text += fmt::format("{}s of {}: {}.\n\n", own.empty() ? "A" : "Also, a", name, keys);
   }
 }
 
@@ -128,16 +126,15 @@ void append_section(std::string& text, const std::vector<const Json*>& entries) 
   const std::string kind = entries.front()->at("kind").get<std::string>();
   const auto head = heads().find(kind);
   const auto words = introductions().find(kind);
-  auto out = std::back_inserter(text);
-  fmt::format_to(out, "## {}\n\n", head == heads().end() ? kind : std::string(head->second));
-  if (words != introductions().end()) fmt::format_to(out, "{}\n\n", words->second);
+  text += fmt::format("## {}\n\n", head == heads().end() ? kind : std::string(head->second));
+  if (words != introductions().end()) text += fmt::format("{}\n\n", words->second);
   bool lines = false;
   for (const Json* entry : entries) {
     if (!is_line(*entry)) continue;
     if (!lines) text += "| name | what it is | source |\n| --- | --- | --- |\n";
     lines = true;
-    fmt::format_to(out, "| {} | {} | {} |\n", code_of(*entry, "name"), text_of(*entry, "summary"),
-                   text_of(*entry, "source"));
+    text += fmt::format("| {} | {} | {} |\n", code_of(*entry, "name"), text_of(*entry, "summary"),
+                        text_of(*entry, "source"));
   }
   if (lines) text += "\n";
   ShownKeys shown;

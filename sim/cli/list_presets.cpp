@@ -1,13 +1,13 @@
 #include "sim/cli/lists.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <utility>
 
 #include "sim/config/strategy/original_knobs.hpp"
 #include "sim/config/strategy/presets.hpp"
+#include "sim/core/joined_by.hpp"
 
 namespace gradwire::cli {
 
@@ -39,7 +39,7 @@ Json variables_json() {
     list.push_back({{"name", knob.name},
                     {"kind", "variable"},
                     {"summary", fmt::format("{} of {}, in {}", knob.key,
-                                            fmt::join(knob.strategies, ", "), name_of(knob.unit))},
+                                            joined_by(knob.strategies, ", "), name_of(knob.unit))},
                     {"key", knob.key},
                     {"strategies", knob.strategies},
                     {"unit", name_of(knob.unit)},

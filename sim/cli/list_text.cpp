@@ -1,7 +1,6 @@
 #include "sim/cli/lists.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -9,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "sim/core/joined_by.hpp"
 #include "sim/core/outgoing_text.hpp"
 
 namespace gradwire::cli {
@@ -34,7 +34,7 @@ std::vector<std::string> details(const Json& entry) {
         plain_format("{}: {}  ({}; {}{})", parameter["name"].get<std::string>(),
                      parameter["default"].get<std::string>(), parameter["value"].get<std::string>(),
                      parameter["source"].get<std::string>(),
-                     with.empty() ? "" : fmt::format("; of {}", fmt::join(with, ", "))));
+                     with.empty() ? "" : fmt::format("; of {}", joined_by(with, ", "))));
   }
   const Json operations = entry.value("operations", Json::array());
   std::size_t width = 0;

@@ -1,11 +1,11 @@
 #include "sim/cli/one_of.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "sim/core/error.hpp"
+#include "sim/core/joined_by.hpp"
 #include "sim/core/outgoing_text.hpp"
 #include "sim/core/plain_text.hpp"
 
@@ -15,9 +15,9 @@ CLI::Validator one_of(const std::vector<std::string>& names) {
   return {[names](const std::string& name) -> std::string {
             if (std::ranges::find(names, name) != names.end()) return "";
             return fmt::format("'{}' is unknown; expected one of {}{}", name,
-                               fmt::join(names, ", "), suggestion(name, names));
+                               joined_by(names, ", "), suggestion(name, names));
           },
-          fmt::format("{{{}}}", fmt::join(names, ","))};
+          fmt::format("{{{}}}", joined_by(names, ","))};
 }
 
 CLI::Validator file_name() {

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -20,6 +19,7 @@
 #include "sim/cli/predict.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/cli/worker_pool.hpp"
+#include "sim/core/joined_by.hpp"
 #include "sim/validation/expected_misses.hpp"
 #include "sim/validation/pages.hpp"
 #include "sim/validation/report.hpp"
@@ -234,7 +234,7 @@ void add_validate(CLI::App& app, Context& context) {
       "validate", "Predict the measurements that ship, and report the error of every row");
   command
       ->add_option("SERIES", options->series,
-                   fmt::format("{} (default: all)", fmt::join(names, " | ")))
+                   fmt::format("{} (default: all)", joined_by(names, " | ")))
       ->check(one_of(names));
   command
       ->add_option("--calibrated", options->calibrated,

@@ -1,7 +1,6 @@
 #include "sim/collectives/algorithms.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -9,6 +8,7 @@
 #include "sim/collectives/planners.hpp"
 #include "sim/collectives/tree.hpp"
 #include "sim/core/error.hpp"
+#include "sim/core/joined_by.hpp"
 
 namespace gradwire {
 
@@ -169,7 +169,7 @@ Pattern plan_collective(CollectiveKind kind, std::string_view algorithm, const C
     if (find_algorithm(other.name, kind) != nullptr) able.push_back(other.name);
   }
   throw SimulationError(fmt::format("no algorithm '{}' for {}; expected {}", algorithm,
-                                    name_of(kind), fmt::join(able, ", ")));
+                                    name_of(kind), joined_by(able, ", ")));
 }
 
 Pattern plan_folded_collective(CollectiveKind kind, std::string_view algorithm,

@@ -1,13 +1,13 @@
 #include "sim/config/data_files.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <span>
 #include <system_error>
 
+#include "sim/core/joined_by.hpp"
 #include "sim/core/text_file.hpp"
 
 namespace gradwire::config {
@@ -125,7 +125,7 @@ std::string find_data(DataKind kind, const YamlValue& value, const std::string& 
   throw ConfigError(
       value.where,
       fmt::format("'{}' is {}; expected {} or a path to a .yaml file{}", key, describe(value),
-                  list == nullptr ? fmt::format("one of {}", fmt::join(names, ", "))
+                  list == nullptr ? fmt::format("one of {}", joined_by(names, ", "))
                                   : fmt::format("a name that 'gradwire list {}' shows", list),
                   suggestion(value.text, names)));
 }

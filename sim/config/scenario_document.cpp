@@ -1,7 +1,6 @@
 #include "sim/config/scenario_document.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <openssl/evp.h>
 #include "sim/core/budgets.hpp"
 
@@ -18,6 +17,7 @@
 #include "sim/config/strategy/presets.hpp"
 #include "sim/config/strategy/strategy_catalogue.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
+#include "sim/core/joined_by.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -75,7 +75,7 @@ class Choice {
     if (left_out.empty() || now == no_strategy) return;
     document.warnings.push_back(
         {"knobs-left-out", fmt::format("{}: '{}' does without what the scenario sets of '{}': {}",
-                                       section_, now, former_, fmt::join(left_out, ", "))});
+                                       section_, now, former_, joined_by(left_out, ", "))});
   }
 
  private:

@@ -1,7 +1,6 @@
 #include "sim/core/error.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "sim/core/budgets.hpp"
+#include "sim/core/joined_by.hpp"
 #include "sim/core/outgoing_text.hpp"
 #include "sim/core/plain_text.hpp"
 
@@ -87,7 +87,7 @@ std::string suggestion(std::string_view name, std::span<const std::string> known
                          (other[name.size()] == '-' || other[name.size()] == '_');
     if (goes_on && longer.size() < shown_most) longer.push_back(other);
   }
-  if (longer.size() > 1) return fmt::format("; did you mean one of {}?", fmt::join(longer, ", "));
+  if (longer.size() > 1) return fmt::format("; did you mean one of {}?", joined_by(longer, ", "));
   if (longer.size() == 1) return fmt::format("; did you mean '{}'?", longer.front());
   const std::string nearest = nearest_name(name, known);
   return nearest.empty() ? std::string{} : fmt::format("; did you mean '{}'?", nearest);

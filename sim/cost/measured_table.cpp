@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "sim/core/joined_by.hpp"
 #include "sim/cost/host_copies.hpp"
 
 namespace gradwire {
@@ -114,7 +115,7 @@ std::string MeasuredTable::told_missing(const Pattern& pattern) const {
   if (others.empty() || pattern.ranks == 1) return "";
   return fmt::format("the model prices {} of {}: the table has it of {} only",
                      name_of(pattern.kind), measured(pattern.ranks, pattern.machines),
-                     fmt::join(others, ", "));
+                     joined_by(others, ", "));
 }
 
 CollectiveChoice MeasuredTable::choose(std::span<const Pattern> patterns, Bytes size) const {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/core/error.hpp"
+#include "sim/core/joined_by.hpp"
 #include "sim/models/table_cells.hpp"
 
 namespace gradwire::table {
@@ -64,7 +65,7 @@ std::vector<Column> csv_columns(const std::vector<std::string>& titles, const st
     if (found == known.end()) {
       fail(file, line,
            fmt::format("no column is called '{}'; expected {}{}", trimmed(title),
-                       fmt::join(names, ", "), suggestion(trimmed(title), names)));
+                       joined_by(names, ", "), suggestion(trimmed(title), names)));
     }
     columns.push_back(found->second);
   }

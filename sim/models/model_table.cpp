@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/core/error.hpp"
+#include "sim/core/joined_by.hpp"
 
 namespace gradwire {
 namespace {
@@ -77,7 +78,7 @@ class Converter {
     if (kind == kinds().end()) {
       const auto known = table_kinds();
       fail(fmt::format("layer '{}' is of type '{}', which is not known; expected one of {}{}",
-                       row.name, row.kind, fmt::join(known, ", "), suggestion(row.kind, known)));
+                       row.name, row.kind, joined_by(known, ", "), suggestion(row.kind, known)));
     }
     LayerSpec spec;
     spec.name = row.name;
@@ -115,7 +116,7 @@ class Converter {
     constexpr std::int64_t size_max = 1'000'000;  // keeps products of sizes within 64 bits
     if (shape.empty() || shape.front() != batch_ || shape.size() > 4) {
       fail(fmt::format("the {} of '{}' is [{}]; expected a batch of {} and up to three sizes", what,
-                       row_->name, fmt::join(shape, ", "), batch_));
+                       row_->name, joined_by(shape, ", "), batch_));
     }
     Shape sizes(shape.begin() + 1, shape.end());
     if (sizes.empty()) sizes.push_back(1);

@@ -28,7 +28,7 @@ struct Widths {
 Widths widths_of(std::span<const Point> points) {
   Widths widths;
   for (const Point& point : points) {
-    widths.ranks = std::max(widths.ranks, fmt::formatted_size("{}", point.result.world_size));
+    widths.ranks = std::max(widths.ranks, std::to_string(point.result.world_size).size());
     widths.label = std::max(widths.label, point.label.size() + 2);
   }
   return widths;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <iterator>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -89,14 +88,13 @@ const MeasuredCollective* table_of(const config::CollectiveMeasurements& measure
 std::string gates_text(const std::vector<Gate>& gates) {
   std::string text = "## Gates\n\n| gate | figure | limit | | |\n| --- | --: | --: | --- | --- |\n";
   for (const Gate& gate : gates) {
-    fmt::format_to(std::back_inserter(text), "| {} | {} | {} {} | {} | {} |\n",
-                   markdown_prose(gate.name),
-                   gate.known ? figure_text(gate.figure, gate.unit) : "not yet",
-                   gate.least ? "at least" : "at most", figure_text(gate.limit, gate.unit),
-                   gate.met()   ? "met"
-                   : gate.known ? "**missed**"
-                                : "",
-                   markdown_prose(gate.note));
+    text += fmt::format("| {} | {} | {} {} | {} | {} |\n", markdown_prose(gate.name),
+                        gate.known ? figure_text(gate.figure, gate.unit) : "not yet",
+                        gate.least ? "at least" : "at most", figure_text(gate.limit, gate.unit),
+                        gate.met()   ? "met"
+                        : gate.known ? "**missed**"
+                                     : "",
+                        markdown_prose(gate.note));
   }
   return text + "\n";
 }
@@ -145,9 +143,9 @@ std::string tables_text(const config::CollectiveMeasurements& measured, Rows row
     const MeasuredCollective* table = table_of(measured, group);
     if (table == nullptr) continue;
     const Errors all = errors_of(group, [](const Row& row) { return row.role != "calibrate"; });
-    fmt::format_to(
-        std::back_inserter(text), "| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
-        markdown_prose(group.front().group), markdown_prose(table->hardware),
+    text += fmt::format(
+        "| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", markdown_prose(group.front().group),
+        markdown_prose(table->hardware),
         markdown_prose(table->version.empty() ? table->library_name
                                               : table->library_name + " " + table->version),
         median_between(group, 0, 256 * kibibyte),
@@ -180,38 +178,36 @@ std::string misses_text(const config::CollectiveMeasurements& measured, Rows row
     const std::string why = !missed.front()->failure.empty()              ? missed.front()->failure
                             : table != nullptr && !table->missing.empty() ? table->missing
                                                                           : "not known";
-    fmt::format_to(std::back_inserter(text), "| {} | {} of {} | {} to {} | {} | {} |\n",
-                   markdown_prose(group.front().group), missed.size(), group.size(),
-                   missed.front()->label, missed.back()->label,
-                   (*worst)->failure.empty() ? signed_percent((*worst)->error()) : "",
-                   markdown_prose(why));
+    text += fmt::format(
+        "| {} | {} of {} | {} to {} | {} | {} |\n", markdown_prose(group.front().group),
+        missed.size(), group.size(), missed.front()->label, missed.back()->label,
+        (*worst)->failure.empty() ? signed_percent((*worst)->error()) : "", markdown_prose(why));
   }
   return text + "\n";
 }
 
 std::string rows_text(const config::CollectiveMeasurements& measured, Rows rows) {
   std::string text = "## Every row\n";
-  auto out = std::back_inserter(text);
   for (const Rows group : groups_of(rows)) {
     const MeasuredCollective* table = table_of(measured, group);
-    fmt::format_to(out, "\n### {}\n\n", markdown_prose(group.front().group));
+    text += fmt::format("\n### {}\n\n", markdown_prose(group.front().group));
     if (table != nullptr) {
-      fmt::format_to(out, "{} ranks: {}. {}{}. Source: {}.\n\n", table->series.ranks,
-                     markdown_prose(table->hardware), markdown_prose(table->note),
-                     table->note.empty() ? "No note" : "", markdown_prose(table->source));
+      text += fmt::format("{} ranks: {}. {}{}. Source: {}.\n\n", table->series.ranks,
+                          markdown_prose(table->hardware), markdown_prose(table->note),
+                          table->note.empty() ? "No note" : "", markdown_prose(table->source));
     }
     const bool spreads = std::ranges::any_of(group, [](const Row& row) { return row.spread > 0; });
-    fmt::format_to(out, "| size | measured | predicted | error | by | role |{}\n",
-                   spreads ? " repeats |" : "");
-    fmt::format_to(out, "| --: | --: | --: | --: | --- | --- |{}\n", spreads ? " --: |" : "");
+    text += fmt::format("| size | measured | predicted | error | by | role |{}\n",
+                        spreads ? " repeats |" : "");
+    text += fmt::format("| --: | --: | --: | --: | --- | --- |{}\n", spreads ? " --: |" : "");
     for (const Row& row : group) {
       const bool done = row.failure.empty();
-      fmt::format_to(out, "| {} | {:.5g} {} | {} | {}{} | {} | {} |", row.label, row.measured,
-                     row.unit, done ? fmt::format("{:.5g} {}", row.predicted, row.unit) : "-",
-                     done ? signed_percent(row.error()) : "-",
-                     row.missed() && row.role != "show" ? " (missed)" : "", markdown_prose(row.how),
-                     row.role);
-      fmt::format_to(out, "{}\n", spreads ? fmt::format(" {} |", page_percent(row.spread)) : "");
+      text += fmt::format("| {} | {:.5g} {} | {} | {}{} | {} | {} |", row.label, row.measured,
+                          row.unit, done ? fmt::format("{:.5g} {}", row.predicted, row.unit) : "-",
+                          done ? signed_percent(row.error()) : "-",
+                          row.missed() && row.role != "show" ? " (missed)" : "",
+                          markdown_prose(row.how), row.role);
+      text += fmt::format("{}\n", spreads ? fmt::format(" {} |", page_percent(row.spread)) : "");
     }
   }
   return text;

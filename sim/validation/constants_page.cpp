@@ -1,10 +1,8 @@
 #include "sim/validation/pages.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +14,7 @@
 #include "sim/config/strategy/strategy_catalogue.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
+#include "sim/core/joined_by.hpp"
 #include "sim/core/outgoing_text.hpp"
 #include "sim/models/frameworks.hpp"
 #include "sim/validation/constant_uses.hpp"
@@ -40,13 +39,19 @@ the series of `gradwire validate` whose scenarios read it.
 )";
 
 void put_row(std::string& text, const std::vector<std::string>& cells) {
-  fmt::format_to(std::back_inserter(text), "| {} |\n", fmt::join(cells, " | "));
+  text += fmt::format("| {} |\n", joined_by(cells, " | "));
+}
+
+/// The series that use a file; "": none does.
+std::string users_of(const ConstantUses& uses, const std::string& file) {
+  const auto found = uses.find(file);
+  if (found == uses.end()) return "";
+  return joined_by(std::vector<std::string>(found->second.begin(), found->second.end()), ", ");
 }
 
 std::string used_by(const ConstantUses& uses, const std::string& file) {
-  const auto found = uses.find(file);
-  if (found == uses.end()) return "Used by no series.\n\n";
-  return fmt::format("Used by {}.\n\n", fmt::join(found->second, ", "));
+  const std::string users = users_of(uses, file);
+  return fmt::format("Used by {}.\n\n", users.empty() ? "no series" : users);
 }
 
 bool is_of_all_machines(const std::string& set) {
@@ -67,7 +72,7 @@ void put_libraries(std::string& text, const ConstantUses& uses) {
   for (const std::string& name : config::data_names(DataKind::constants)) {
     const std::string file = config::data_file(DataKind::constants, name).string();
     const config::Constants constants = config::read_constants(config::loaded_yaml(file));
-    fmt::format_to(std::back_inserter(text), "### {} (`{}.yaml`)\n\n", constants.of(), name);
+    text += fmt::format("### {} (`{}.yaml`)\n\n", constants.of(), name);
     text += is_of_all_machines(constants.set()) ? "Of all machines.\n\n" : used_by(uses, file);
     text += "| constant | value | unit | kind | source |\n| --- | --- | --- | --- | --- |\n";
     for (const auto& constant : constants.stated()) {
@@ -114,11 +119,9 @@ void put_gpus(std::string& text, const ConstantUses& uses) {
   for (const std::string& name : config::data_names(DataKind::gpu)) {
     const std::string file = config::data_file(DataKind::gpu, name).string();
     const GpuSpec gpu = config::read_gpu(config::loaded_yaml(file));
-    const auto found = uses.find(file);
     put_row(text, {name, fmt::format("{:.3g} %", 100 * gpu.memory_efficiency),
                    fmt::format("{:.3g} us", gpu.kernel_overhead.count() * 1e6),
-                   fmt::format("x {:.3g}", gpu.products_beside_kernels),
-                   found == uses.end() ? "" : fmt::format("{}", fmt::join(found->second, ", "))});
+                   fmt::format("x {:.3g}", gpu.products_beside_kernels), users_of(uses, file)});
   }
   text += "\n";
 }
@@ -130,22 +133,22 @@ void put_efficiencies(std::string& text, const ConstantUses& uses) {
   for (const std::string& name : config::data_names(DataKind::efficiencies)) {
     const std::string file = config::data_file(DataKind::efficiencies, name).string();
     const config::YamlValue& document = config::loaded_yaml(file);
-    fmt::format_to(std::back_inserter(text), "### {}\n\n", name);
+    text += fmt::format("### {}\n\n", name);
     text += used_by(uses, file);
     for (const config::YamlEntry& dtype : document.find("dtypes")->entries) {
       const config::YamlValue* rows = dtype.value.find("calibration");
-      fmt::format_to(std::back_inserter(text), "- {}{}: {}\n", dtype.key,
-                     rows == nullptr ? "" : fmt::format(" (fitted on {})", to_text(*rows)),
-                     markdown_prose(dtype.value.find("source")->text));
+      text += fmt::format("- {}{}: {}\n", dtype.key,
+                          rows == nullptr ? "" : fmt::format(" (fitted on {})", to_text(*rows)),
+                          markdown_prose(dtype.value.find("source")->text));
       for (const char* part : {"like", "flops", "memory"}) {
         const config::YamlValue* value = dtype.value.find(part);
         if (value == nullptr) continue;
-        fmt::format_to(std::back_inserter(text), "  - {}: `{}`\n", part, to_text(*value));
+        text += fmt::format("  - {}: `{}`\n", part, to_text(*value));
       }
       const config::YamlValue* classes = dtype.value.find("classes");
       if (classes == nullptr) continue;
       for (const config::YamlEntry& work : classes->entries) {
-        fmt::format_to(std::back_inserter(text), "  - {}: `{}`\n", work.key, to_text(work.value));
+        text += fmt::format("  - {}: `{}`\n", work.key, to_text(work.value));
       }
     }
     text += "\n";
@@ -196,7 +199,7 @@ std::string constant_rows(const FittedConstant& constant,
                         (constant.model.empty() || constant.model == row->model);
     if (counts) ids.push_back(row->id);
   }
-  return fmt::format("{}", fmt::join(ids, ", "));
+  return joined_by(ids, ", ");
 }
 
 /// "key = value" of the rows that it counts for; "" where the series was not run.

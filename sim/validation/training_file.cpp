@@ -1,7 +1,6 @@
 #include "sim/validation/training_file.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -12,6 +11,7 @@
 #include <system_error>
 
 #include "sim/config/yaml/yaml_map.hpp"
+#include "sim/core/joined_by.hpp"
 
 namespace gradwire::validation {
 namespace {
@@ -123,7 +123,7 @@ class Reader {
     for (const std::string& name : constant.methods) {
       if (!methods_.contains(name)) {
         map.fail("methods", fmt::format("'{}' is not one of this file's methods; expected {}", name,
-                                        fmt::join(keys_of(methods_), ", ")));
+                                        joined_by(keys_of(methods_), ", ")));
       }
     }
     std::string high_unit;

@@ -132,8 +132,7 @@ std::string text_of(const std::vector<FittedValue>& values, const TrainingRow& r
   std::string text;
   for (const FittedValue& value : values) {
     if (!counts_for(*value.constant, row)) continue;
-    fmt::format_to(std::back_inserter(text), "{}{} = {}", text.empty() ? "" : ", ",
-                   value.constant->key, value.text());
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", value.constant->key, value.text());
   }
   return text;
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <map>
 #include <string_view>
 #include <vector>
@@ -48,8 +47,7 @@ void append_report(std::string& text, const SeriesReport& report) {
   const Errors scored = errors_of(report.rows, "score");
   const Agreement ranks = rank_agreement(report.rows);
   const auto missed = std::ranges::count_if(report.gates, [](const Gate& g) { return !g.met(); });
-  fmt::format_to(
-      std::back_inserter(text),
+  text += fmt::format(
       "| [{0}](#{0}) | {1} | {2} | {3} | {4} | {5} | {6} | {7} | {8} of {9} | {11} | {10} |\n",
       markdown_name(report.name), calibrated.rows, signed_percent(calibrated.median), scored.rows,
       signed_percent(scored.median), signed_percent(scored.p90), signed_percent(scored.worst),
@@ -61,11 +59,10 @@ void append_report(std::string& text, const SeriesReport& report) {
 void append_training_gates(std::string& text, const std::vector<Gate>& gates) {
   text += "| gate | figure | limit | | |\n| --- | --: | --: | --- | --- |\n";
   for (const Gate& gate : gates) {
-    fmt::format_to(std::back_inserter(text), "| {} | {} | {} {} | {} | {} |\n",
-                   markdown_prose(gate.name),
-                   gate.known ? figure_text(gate.figure, gate.unit) : "not yet",
-                   gate.least ? "at least" : "at most", figure_text(gate.limit, gate.unit),
-                   gate.met() ? "met" : "**missed**", markdown_prose(gate.note));
+    text += fmt::format("| {} | {} | {} {} | {} | {} |\n", markdown_prose(gate.name),
+                        gate.known ? figure_text(gate.figure, gate.unit) : "not yet",
+                        gate.least ? "at least" : "at most", figure_text(gate.limit, gate.unit),
+                        gate.met() ? "met" : "**missed**", markdown_prose(gate.note));
   }
   text += "\n";
 }
@@ -74,9 +71,9 @@ void append_odds(std::string& text, std::span<const SeriesReport> reports) {
   text += "| said | pairs | mean | true |\n| --- | --: | --: | --: |\n";
   for (const SaidOdds& range : said_odds(reports)) {
     if (range.pairs == 0) continue;
-    fmt::format_to(std::back_inserter(text), "| {:.0f} to {:.0f} % | {} | {:.0f} % | {:.0f} % |\n",
-                   100 * range.low, 100 * range.high, range.pairs, 100 * range.said,
-                   100 * static_cast<double>(range.right) / static_cast<double>(range.pairs));
+    text += fmt::format("| {:.0f} to {:.0f} % | {} | {:.0f} % | {:.0f} % |\n", 100 * range.low,
+                        100 * range.high, range.pairs, 100 * range.said,
+                        100 * static_cast<double>(range.right) / static_cast<double>(range.pairs));
   }
   text += "\n";
 }
@@ -107,7 +104,7 @@ void append_misses(std::string& text, const std::vector<Row>& rows) {
   if (mechanisms.empty()) return;
   text += "Scored rows that miss, and what is suspected:\n\n";
   for (const auto& [why, count] : mechanisms) {
-    fmt::format_to(std::back_inserter(text), "- {} rows: {}\n", count, markdown_prose(why));
+    text += fmt::format("- {} rows: {}\n", count, markdown_prose(why));
   }
   text += "\n";
 }
@@ -117,20 +114,20 @@ void append_rows(std::string& text, const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     if (row.group != group) {
       group = row.group;
-      fmt::format_to(std::back_inserter(text),
-                     "\n### {}\n\n| row | measured {} | predicted | error | role | |\n"
-                     "| --- | --: | --: | --: | --- | --- |\n",
-                     markdown_prose(group), row.unit);
+      text += fmt::format(
+          "\n### {}\n\n| row | measured {} | predicted | error | role | |\n"
+          "| --- | --: | --: | --: | --- | --- |\n",
+          markdown_prose(group), row.unit);
     }
     const std::string spread =
         row.spread > 0 ? fmt::format(" ({:.1f} %)", 100 * row.spread) : std::string();
     if (row.failure.empty()) {
-      fmt::format_to(std::back_inserter(text), "| {} | {:.5g}{} | {:.5g} | {:+.1f} % | {} | {} |\n",
-                     markdown_prose(row.label), row.measured, spread, row.predicted,
-                     100 * row.error(), row.role, row.missed() ? "misses" : "");
+      text += fmt::format("| {} | {:.5g}{} | {:.5g} | {:+.1f} % | {} | {} |\n",
+                          markdown_prose(row.label), row.measured, spread, row.predicted,
+                          100 * row.error(), row.role, row.missed() ? "misses" : "");
     } else {
-      fmt::format_to(std::back_inserter(text), "| {} | {:.5g}{} | | | {} | no prediction |\n",
-                     markdown_prose(row.label), row.measured, spread, row.role);
+      text += fmt::format("| {} | {:.5g}{} | | | {} | no prediction |\n", markdown_prose(row.label),
+                          row.measured, spread, row.role);
     }
   }
   text += "\n";
@@ -154,8 +151,7 @@ std::string training_section(const TrainingFile& file, const SeriesReport& repor
   std::string text =
       fmt::format("## {}\n\n{}.\n\n", markdown_name(file.name), markdown_prose(report.summary));
   for (const auto& [key, written] : file.source) {
-    fmt::format_to(std::back_inserter(text), "- {}: {}\n", markdown_prose(key),
-                   markdown_prose(written));
+    text += fmt::format("- {}: {}\n", markdown_prose(key), markdown_prose(written));
   }
   text += "\n";
   append_training_gates(text, report.gates);
@@ -163,8 +159,8 @@ std::string training_section(const TrainingFile& file, const SeriesReport& repor
   append_misses(text, report.rows);
   append_rows(text, report.rows);
   if (!file.skipped.empty()) {
-    fmt::format_to(std::back_inserter(text),
-                   "{} measured rows are left out; the file says why.\n\n", file.skipped.size());
+    text +=
+        fmt::format("{} measured rows are left out; the file says why.\n\n", file.skipped.size());
   }
   return text;
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -108,18 +107,17 @@ std::string cell(const Errors& errors, double figure) {
 }
 
 void append_line(std::string& text, const std::string& name, std::span<const Row> rows) {
-  fmt::format_to(std::back_inserter(text), "| {} | {} ", name, errors_in(rows, fitted_batch).rows);
+  text += fmt::format("| {} | {} ", name, errors_in(rows, fitted_batch).rows);
   for (const char* known : {names_alone, one_gpu, fitted_batch}) {
     const Errors errors = errors_in(rows, known);
-    fmt::format_to(std::back_inserter(text), "| {} | {} ", cell(errors, errors.median),
-                   cell(errors, errors.p90));
+    text += fmt::format("| {} | {} ", cell(errors, errors.median), cell(errors, errors.p90));
   }
   double best = 0;
   double skill = 0;
   for (const char* null : {linear_scaling, smallest_run, same_mfu}) {
     const Errors errors = errors_in(rows, null);
-    fmt::format_to(std::back_inserter(text), "| {}{} ", cell(errors, errors.median),
-                   errors.rows == 0 ? "" : fmt::format(" of {}", errors.rows));
+    text += fmt::format("| {}{} ", cell(errors, errors.median),
+                        errors.rows == 0 ? "" : fmt::format(" of {}", errors.rows));
     if (errors.rows == 0 || (best > 0 && errors.median >= best)) continue;
     best = errors.median;
     skill = 1 - errors_where(rows, fitted_batch, null).median / best;

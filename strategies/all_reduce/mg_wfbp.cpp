@@ -6,6 +6,7 @@
 #include <array>
 #include <span>
 
+#include "sim/core/joined_by.hpp"
 #include "sim/core/refusal.hpp"
 
 namespace gradwire {
@@ -71,7 +72,7 @@ LinearCost cost_of(const MgWfbpOptions& options, const JobView& job) {
         UnsupportedConfiguration::Key::strategy,
         fmt::format("mg_wfbp: the table of alpha and beta has no row for {} workers; expected one "
                     "of {}, or alpha and beta, or table: fit",
-                    job.world_size, fmt::join(known, ", ")));
+                    job.world_size, joined_by(known, ", ")));
   }
   return *cost;
 }

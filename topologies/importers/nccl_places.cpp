@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/core/error.hpp"
+#include "sim/core/joined_by.hpp"
 #include "topologies/importers/nccl_nics.hpp"
 #include "topologies/importers/pci_ids.hpp"
 
@@ -116,7 +117,7 @@ class DeviceFinder {
             fmt::format(
                 "the GPU's model is not stated (PCI device '{}'); expected the option --gpu "
                 "with one of {}",
-                gpu.pci->device, fmt::join(links_.gpu_names(), ", ")));
+                gpu.pci->device, joined_by(links_.gpu_names(), ", ")));
       }
       models_.push_back(std::move(model));
     }

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "sim/core/budgets.hpp"
+#include "sim/core/joined_by.hpp"
 #include "topologies/importers/pci_ids.hpp"
 
 namespace gradwire {
@@ -80,8 +81,7 @@ class XmlReader {
       if (++elements_ > topology_elements.most) fail(where(child), over(topology_elements));
       const std::string name = child.name();
       if (std::find(known.begin(), known.end(), name) == known.end()) {
-        const std::string expected =
-            known.empty() ? "nothing" : fmt::format("{}", fmt::join(known, ", "));
+        const std::string expected = known.empty() ? "nothing" : joined_by(known, ", ");
         fail(where(child), fmt::format("<{}> inside <{}>; expected {}{}", name, parent.name(),
                                        expected, suggestion(name, known)));
       }

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "sim/core/error.hpp"
+#include "sim/core/joined_by.hpp"
 
 namespace gradwire {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 [[noreturn]] void fail_name(const std::string& what, const std::string& name,
                             const std::vector<std::string>& known, const std::string& file) {
   throw ConfigError({file, 0, 0}, fmt::format("unknown {} '{}'; expected one of {}{}", what, name,
-                                              fmt::join(known, ", "), suggestion(name, known)));
+                                              joined_by(known, ", "), suggestion(name, known)));
 }
 
 BytesPerSecond lane_rate(const LinkTables& links, const NodeGraph& node, DeviceId gpu) {
@@ -35,7 +36,7 @@ void Told::add(const std::string& who, const std::string& what) {
 std::vector<std::string> Told::sentences() const {
   std::vector<std::string> result;
   for (const auto& [what, who] : told_) {
-    result.push_back(fmt::format("{}: {}", fmt::join(who, ", "), what));
+    result.push_back(fmt::format("{}: {}", joined_by(who, ", "), what));
   }
   return result;
 }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "sim/core/error.hpp"
+#include "sim/core/joined_by.hpp"
 #include "topologies/importers/smi_matrix.hpp"
 #include "topologies/importers/smi_merge.hpp"
 
@@ -109,7 +110,7 @@ class Importer {
     }
     if (names.empty()) return;
     result_.assumptions.push_back(fmt::format(
-        "no row of {}: what is known of it stands in the other rows", fmt::join(names, ", ")));
+        "no row of {}: what is known of it stands in the other rows", joined_by(names, ", ")));
   }
 
   void assume_kinds(std::size_t sockets) {

@@ -134,7 +134,7 @@ const Fields<GpuSpec>& gpu_fields() {
     all.push_back({{"links", "none", "kinds of link", mapping_of(links_fields)}, check_links});
     all.push_back(note<GpuSpec>("source", "where its numbers are from, for readers"));
     all.push_back(note<GpuSpec>("recorded", "what was measured how, for readers"));
-    return Fields<GpuSpec>("gpu_file", "what a GPU is", std::move(all));
+    return Fields<GpuSpec>("gpu_file", "what a GPU is", all);
   }();
   return fields;
 }

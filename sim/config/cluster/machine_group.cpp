@@ -122,7 +122,7 @@ const Fields<MachineGroup>& machine_fields() {
        {{"gpu", "the machine's", "another type in all its slots: `gradwire list gpus`"},
         read_gpu_type},
        {clock_keys().front(), read_clock_of_all},
-       {clock_keys().back(), {}}}};
+       {clock_keys().back()}}};
   return fields;
 }
 

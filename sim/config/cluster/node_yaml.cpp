@@ -101,7 +101,7 @@ const Fields<Device>& device_fields() {
           }
           if (device.kind == DeviceKind::gpu) device.clock = read_clock(map, device.model);
         }},
-       {clock_keys().back(), {}}}};
+       {clock_keys().back()}}};
   return fields;
 }
 

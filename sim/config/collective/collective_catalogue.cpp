@@ -128,7 +128,7 @@ const Fields<UserLine>& named_line_fields() {
     all.insert(all.begin(),
                word("algorithm", &UserLine::algorithm, planned_names(), "whose time", required));
     all.push_back(choice("op", &UserLine::op, ops, "for one collective", "all that it does"));
-    return Fields<UserLine>("lines", "your own line of an algorithm", std::move(all));
+    return Fields<UserLine>("lines", "your own line of an algorithm", all);
   }();
   return fields;
 }

@@ -37,8 +37,7 @@ const Fields<Parts>& parts_of_measurement_fields() {
                        parts[part] = measurement_role(map.require_choice(part, role_names()));
                      }});
     }
-    return Fields<Parts>("parts_of_page", "parts of results/reference/collectives.md",
-                         std::move(all));
+    return Fields<Parts>("parts_of_page", "parts of results/reference/collectives.md", all);
   }();
   return fields;
 }
@@ -139,7 +138,7 @@ const Fields<Measured>& table_fields() {
     all.push_back(
         inside("parts", &Measured::parts, parts_of_measurement_fields, "of the page", required));
     all.push_back(inside("fitted", &Measured::fitted, fitted_fields, "not scored"));
-    return Fields<Measured>("measured_tables", "a published table of a collective", std::move(all));
+    return Fields<Measured>("measured_tables", "a published table of a collective", all);
   }();
   return fields;
 }

@@ -1,7 +1,6 @@
 #include "sim/config/collective/collective_table_yaml.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "sim/config/data_files.hpp"
 #include "sim/config/yaml/fields.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
+#include "sim/core/joined_by.hpp"
 #include "sim/core/outgoing_text.hpp"
 
 namespace gradwire::config {
@@ -277,7 +277,7 @@ std::string fit_text(const CollectiveFit& fit) {
   std::string text = fmt::format(
       "  - op: {}\n    hops: {}\n    ranks: [{}]\n    residual: {{p50: {}, p95: {}}}\n"
       "    segments:\n",
-      name_of(fit.op), name_of(fit.hops), fmt::join(fit.ranks, ", "), ratio_text(fit.residual_p50),
+      name_of(fit.op), name_of(fit.hops), joined_by(fit.ranks, ", "), ratio_text(fit.residual_p50),
       ratio_text(fit.residual_p95));
   for (const FitSegment& segment : fit.segments) text += segment_text(segment, fit.hops);
   return text;

@@ -1,7 +1,6 @@
 #include "sim/config/collective/nccl_yaml.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -17,6 +16,7 @@
 #include "sim/config/data_files.hpp"
 #include "sim/config/yaml/fields.hpp"
 #include "sim/core/cluster.hpp"
+#include "sim/core/joined_by.hpp"
 #include "sim/cost/nccl_library.hpp"
 
 namespace gradwire::config {
@@ -88,7 +88,7 @@ std::optional<NameList> read_list(YamlMap& map, const std::string& key,
       map.fail(key,
                fmt::format("'{}' names '{}'; expected auto, or names of {}, with commas between "
                            "them{}",
-                           key, name, fmt::join(known, ", "), suggestion(name, known)));
+                           key, name, joined_by(known, ", "), suggestion(name, known)));
     }
     list.names.push_back(name);
     if (comma == std::string_view::npos) return list;
@@ -115,7 +115,7 @@ auto chosen(YamlMap& map, const std::string& key, const Items& items, const Name
   }
   if (result.empty()) {
     map.fail(key, fmt::format("'{}' leaves nothing; expected auto, or at least one of {}", key,
-                              fmt::join(names(items), ", ")));
+                              joined_by(names(items), ", ")));
   }
   return result;
 }

@@ -17,6 +17,7 @@
 #include "sim/config/profile/other_batch.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
+#include "sim/core/joined_by.hpp"
 #include "sim/models/derived_profile.hpp"
 #include "sim/models/efficiencies.hpp"
 #include "sim/models/frameworks.hpp"
@@ -46,7 +47,7 @@ std::string read_dtype(YamlMap& map, const GpuSpec& gpu) {
   auto dtype = map.require_choice("dtype", dtypes());
   if (std::ranges::find(known, dtype) == known.end()) {
     map.fail("dtype", fmt::format("'dtype' is '{}', which {} does not have; expected one of {}",
-                                  dtype, gpu.name, fmt::join(known, ", ")));
+                                  dtype, gpu.name, joined_by(known, ", ")));
   }
   return dtype;
 }

@@ -67,7 +67,7 @@ const Fields<EfficiencyTable>& classes_fields() {
                        if (entry) class_fields().read_all(std::move(*entry), table[name]);
                      }});
     }
-    return Fields<EfficiencyTable>("classes", "by class of work", std::move(all));
+    return Fields<EfficiencyTable>("classes", "by class of work", all);
   }();
   return fields;
 }

@@ -10,6 +10,7 @@
 #include "sim/config/profile/model_entries.hpp"
 #include "sim/config/profile/model_yaml.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
+#include "sim/core/joined_by.hpp"
 #include "sim/models/image_models.hpp"
 #include "sim/models/text_models.hpp"
 #include "sim/models/widths.hpp"
@@ -121,7 +122,7 @@ void check_attention(const YamlMap& map, const ModelEntry& entry, const ModelOpt
   const auto& known = key.value.choices;
   if (std::ranges::find(known, *options.attention) != known.end()) return;
   map.fail("attention", fmt::format("'attention' is '{}'; expected {} with model '{}'",
-                                    *options.attention, fmt::join(known, " or "), entry.name));
+                                    *options.attention, joined_by(known, " or "), entry.name));
 }
 
 void check_options(const YamlMap& map, const ModelEntry& entry, const ModelOptions& options) {
@@ -129,7 +130,7 @@ void check_options(const YamlMap& map, const ModelEntry& entry, const ModelOptio
   for (const std::string& key : names_of(model_fields().keys())) {
     if (map.has(key) && std::ranges::find(known, key) == known.end()) {
       map.fail(key, fmt::format("model '{}' has no option '{}'; expected {}", entry.name, key,
-                                fmt::join(known, ", ")));
+                                joined_by(known, ", ")));
     }
   }
   const int longest = entry.sequence_length_max > 0 ? entry.sequence_length_max : count_max;
@@ -142,7 +143,7 @@ void check_options(const YamlMap& map, const ModelEntry& entry, const ModelOptio
   if (options.head && std::ranges::find(entry.heads, *options.head) == entry.heads.end()) {
     map.fail("head",
              fmt::format("'head' is '{}'; expected one of {}{}", *options.head,
-                         fmt::join(entry.heads, ", "), suggestion(*options.head, entry.heads)));
+                         joined_by(entry.heads, ", "), suggestion(*options.head, entry.heads)));
   }
   check_attention(map, entry, options);
   if (entry.heads == bert_heads()) check_bert(map, entry, options);
@@ -173,7 +174,7 @@ ModelDescription read_own_model(const YamlMap& map, const YamlValue& value,
 Parameters with_heads(Parameters parameters, const std::vector<std::string>& heads,
                       const std::string& source) {
   parameters.push_back(
-      {"head", heads.front(), fmt::format("one of {}; {}", fmt::join(heads, ", "), source)});
+      {"head", heads.front(), fmt::format("one of {}; {}", joined_by(heads, ", "), source)});
   return parameters;
 }
 

@@ -8,6 +8,7 @@
 #include "sim/config/profile/layer_fields.hpp"
 #include "sim/config/profile/model_templates.hpp"
 #include "sim/config/yaml/fields.hpp"
+#include "sim/core/joined_by.hpp"
 #include "sim/core/outgoing_text.hpp"
 
 namespace gradwire::config {
@@ -51,24 +52,24 @@ std::string kind_text(const LayerSpec& spec) {
   std::vector<std::string> tensors;
   for (const ParameterSpec& tensor : spec.parameters) {
     tensors.push_back(fmt::format("{{name: {}, shape: [{}]}}", yaml_quoted(tensor.name),
-                                  fmt::join(tensor.shape, ", ")));
+                                  joined_by(tensor.shape, ", ")));
   }
-  if (!tensors.empty()) text += fmt::format(", parameters: [{}]", fmt::join(tensors, ", "));
+  if (!tensors.empty()) text += fmt::format(", parameters: [{}]", joined_by(tensors, ", "));
   return text;
 }
 
 std::string layer_text(const LayerSpec& spec) {
   std::string text = fmt::format("  - {{name: {}, kind: {}", yaml_quoted(spec.name), spec.kind);
   if (!spec.input_shape.empty()) {
-    text += fmt::format(", input: [{}]", fmt::join(spec.input_shape, ", "));
+    text += fmt::format(", input: [{}]", joined_by(spec.input_shape, ", "));
   }
   if (!spec.inputs.empty()) {
     std::vector<std::string> names;
     for (const std::string& name : spec.inputs) names.push_back(yaml_quoted(name));
-    text += fmt::format(", inputs: [{}]", fmt::join(names, ", "));
+    text += fmt::format(", inputs: [{}]", joined_by(names, ", "));
   }
   if (!spec.output_shape.empty()) {
-    text += fmt::format(", output: [{}]", fmt::join(spec.output_shape, ", "));
+    text += fmt::format(", output: [{}]", joined_by(spec.output_shape, ", "));
   }
   return text + kind_text(spec) + "}\n";
 }
@@ -144,7 +145,7 @@ std::string write_model_file(const ModelFile& model, std::span<const std::string
   for (const std::string& comment : comments) text += plain_format("# {}\n", comment);
   text +=
       fmt::format("schema: {}\nname: {}\nsource: {}\ninput: [{}]\nlayers:\n", model_schema,
-                  yaml_quoted(model.name), yaml_quoted(model.source), fmt::join(model.input, ", "));
+                  yaml_quoted(model.name), yaml_quoted(model.source), joined_by(model.input, ", "));
   for (const LayerSpec& layer : model.layers) text += layer_text(layer);
   return text;
 }

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -7,6 +6,7 @@
 
 #include "sim/config/profile/profile_yaml.hpp"
 #include "sim/config/profile/recorded_extras_yaml.hpp"
+#include "sim/core/joined_by.hpp"
 #include "sim/core/outgoing_text.hpp"
 
 namespace gradwire::config {
@@ -26,7 +26,7 @@ std::string plain_or_quoted(const std::string& name) {
 
 std::string parameter_text(const ParameterSpec& parameter) {
   std::string text = fmt::format("{{name: {}, shape: [{}]", plain_or_quoted(parameter.name),
-                                 fmt::join(parameter.shape, ", "));
+                                 joined_by(parameter.shape, ", "));
   if (parameter.ready) text += ", ready: " + microseconds_text(*parameter.ready);
   if (parameter.shared) text += ", shared: true";
   return text + "}";
@@ -41,7 +41,7 @@ std::string layer_text(const LayerProfile& layer, const LayerRecording* recordin
   if (!layer.parameters.empty()) {
     std::vector<std::string> parameters;
     for (const auto& parameter : layer.parameters) parameters.push_back(parameter_text(parameter));
-    text += fmt::format(",\n     parameters: [{}]", fmt::join(parameters, ",\n                  "));
+    text += fmt::format(",\n     parameters: [{}]", joined_by(parameters, ",\n                  "));
   }
   if (recording != nullptr) {
     text += ",\n     percentiles: " + layer_percentiles_text(*recording);
@@ -117,7 +117,7 @@ std::string constants_text(const ComputeProfile& profile) {
     for (const auto& [kind, factor] : profile.overlap) {
       kinds.push_back(fmt::format("{}: {:.4g}", kind, factor));
     }
-    text += fmt::format("overlap: {{{}}}\n", fmt::join(kinds, ", "));
+    text += fmt::format("overlap: {{{}}}\n", joined_by(kinds, ", "));
   }
   return text;
 }

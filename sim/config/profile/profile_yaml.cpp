@@ -35,10 +35,10 @@ const Fields<ProfileSource>& source_fields() {
 }
 
 std::vector<Field<ParameterSpec>> name_and_shape() {
-  Field<ParameterSpec> shape = field("shape", &ParameterSpec::shape, "sides, 1e15 elements at most",
-                                     at_least<std::int64_t>(1), required);
-  shape.read = [read = shape.read](YamlMap& map, ParameterSpec& parameter) {
-    read(map, parameter);
+  const auto shape = field("shape", &ParameterSpec::shape, "sides, 1e15 elements at most",
+                           at_least<std::int64_t>(1), required);
+  const auto read_shape = [shape](YamlMap& map, ParameterSpec& parameter) {
+    shape.read(map, parameter);
     double elements = 1;
     for (const std::int64_t side : parameter.shape) elements *= static_cast<double>(side);
     constexpr auto most = static_cast<double>(elements_max);
@@ -48,7 +48,7 @@ std::vector<Field<ParameterSpec>> name_and_shape() {
     }
   };
   return {field("name", &ParameterSpec::name, "once in the profile", {}, required),
-          std::move(shape)};
+          {shape.info, read_shape}};
 }
 
 const Fields<ParameterSpec>& parameter_fields() {
@@ -58,7 +58,7 @@ const Fields<ParameterSpec>& parameter_fields() {
                         "when its gradient was, since backward began; shown and checked, not "
                         "replayed"));
     all.push_back(field("shared", &ParameterSpec::shared, "a later layer's weight, too"));
-    return Fields<ParameterSpec>("parameters", "tensors of a recorded layer", std::move(all));
+    return Fields<ParameterSpec>("parameters", "tensors of a recorded layer", all);
   }();
   return fields;
 }
@@ -269,12 +269,11 @@ const Fields<ComputeProfile>& buffer_fields() {
 
 /// Of files that say more than ratios.
 Field<RecordedProfile> of_a_gpu(const Field<ComputeProfile>& field) {
-  Field<RecordedProfile> whole = part(&RecordedProfile::profile, field);
-  whole.info.fallback = "required with `iteration`; none of ratios";
-  whole.read = [read = whole.read](YamlMap& map, RecordedProfile& recorded) {
-    if (!is_shape(map)) read(map, recorded);
-  };
-  return whole;
+  KeyInfo key = field.info;
+  key.fallback = "required with `iteration`; none of ratios";
+  return {std::move(key), [field](YamlMap& map, RecordedProfile& recorded) {
+            if (!is_shape(map)) field.read(map, recorded.profile);
+          }};
 }
 
 Section recorded_overlap_section() {

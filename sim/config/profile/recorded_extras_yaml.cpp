@@ -1,11 +1,12 @@
 #include "sim/config/profile/recorded_extras_yaml.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <array>
 #include <utility>
 #include <vector>
+
+#include "sim/core/joined_by.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -55,7 +56,7 @@ const Fields<Percentiles>& percentile_fields() {
     for (const auto& [key, member] : percentile_keys) {
       all.push_back(field(key, member, "of the samples", {}, required));
     }
-    return Fields<Percentiles>("percentiles", "samples of a time, by nearest rank", std::move(all));
+    return Fields<Percentiles>("percentiles", "samples of a time, by nearest rank", all);
   }();
   return fields;
 }
@@ -119,7 +120,7 @@ const Fields<RecordingChecks>& check_fields() {
     all.push_back(word("bound", &RecordingChecks::bound, {"gpu", "host"},
                        "what the iteration waited for", "not known"));
     return Fields<RecordingChecks>(
-        "checks", "what was held against each other when the profile was made", std::move(all));
+        "checks", "what was held against each other when the profile was made", all);
   }();
   return fields;
 }
@@ -136,7 +137,7 @@ std::string iteration_percentiles_text(const RecordedExtras& recording) {
                                 per_cent_text(factor->p5), per_cent_text(factor->p95)));
   }
   if (parts.empty()) return "";
-  return fmt::format("{{{}}}", fmt::join(parts, ",\n                "));
+  return fmt::format("{{{}}}", joined_by(parts, ",\n                "));
 }
 
 std::string layer_percentiles_text(const LayerRecording& recording) {

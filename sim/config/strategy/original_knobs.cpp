@@ -1,7 +1,6 @@
 #include "sim/config/strategy/original_knobs.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -12,6 +11,7 @@
 #include "sim/config/catalogue.hpp"
 #include "sim/config/strategy/presets.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
+#include "sim/core/joined_by.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -73,7 +73,7 @@ const OriginalKnob* knob_of(const YamlEntry& entry, const std::string& strategy,
   if (!owners.empty()) {
     warnings.push_back(variable_without_effect(
         entry.key,
-        fmt::format("it is of {}, the strategy is '{}'", fmt::join(owners, " and "), strategy)));
+        fmt::format("it is of {}, the strategy is '{}'", joined_by(owners, " and "), strategy)));
     return nullptr;
   }
   const auto& idle = shipped_variables().idle;

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "sim/config/file_kinds.hpp"
+#include "sim/core/joined_by.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -29,7 +29,7 @@ Json number(const char* type, const ValueInfo& value) {
 Json quantity(const ValueInfo& value) {
   return {
       {"type", "string"},
-      {"pattern", fmt::format("^[0-9.]+([eE][-+]?[0-9]+)? *({})$", fmt::join(value.units, "|"))}};
+      {"pattern", fmt::format("^[0-9.]+([eE][-+]?[0-9]+)? *({})$", joined_by(value.units, "|"))}};
 }
 
 /// Words, which plain YAML may read as numbers or as yes and no: version 4.1.

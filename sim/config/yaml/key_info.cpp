@@ -1,9 +1,10 @@
 #include "sim/config/yaml/key_info.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <utility>
+
+#include "sim/core/joined_by.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -53,11 +54,24 @@ const char* type_name(Type type) {
   }
 }
 
+template <class V>
+std::string range_text(const Range<V>& range) {
+  if (range.least && range.most) {
+    return fmt::format("{} to {}", value_text(*range.least), value_text(*range.most));
+  }
+  std::vector<std::string> bounds;
+  if (range.above) bounds.push_back("above " + value_text(*range.above));
+  if (range.least) bounds.push_back("at least " + value_text(*range.least));
+  if (range.most) bounds.push_back("at most " + value_text(*range.most));
+  return joined_by(bounds, ", ");
+}
+
 }  // namespace
 
 template <class V>
-ValueInfo value_info(const Range<V>& range) {
+ValueInfo value_info([[maybe_unused]] const Range<V>& range) {
   ValueInfo value{.type = type_of<V>(), .units = Written<V>::units()};
+  if constexpr (!std::is_same_v<V, std::string>) value.range = range_text(range);
   if constexpr (std::is_arithmetic_v<V>) {
     const auto number = [](const std::optional<V>& bound) {
       return bound ? std::optional(static_cast<double>(*bound)) : std::nullopt;
@@ -66,15 +80,6 @@ ValueInfo value_info(const Range<V>& range) {
     value.least = number(range.least);
     value.most = number(range.most);
   }
-  std::vector<std::string> bounds;
-  if (range.least && range.most) {
-    bounds.push_back(fmt::format("{} to {}", value_text(*range.least), value_text(*range.most)));
-  } else {
-    if (range.above) bounds.push_back("above " + value_text(*range.above));
-    if (range.least) bounds.push_back("at least " + value_text(*range.least));
-    if (range.most) bounds.push_back("at most " + value_text(*range.most));
-  }
-  value.range = fmt::format("{}", fmt::join(bounds, ", "));
   return value;
 }
 template ValueInfo value_info(const Range<std::string>&);
@@ -112,7 +117,7 @@ ValueInfo either(ValueInfo value, ValueInfo other) {
 std::string describe(const ValueInfo& value) {
   std::string text = !value.item.empty() ? describe(value.item.front())
                      : value.type == Type::choice
-                         ? fmt::format("`{}`", fmt::join(value.choices, "`, `"))
+                         ? fmt::format("`{}`", joined_by(value.choices, "`, `"))
                      : value.type == Type::section ? fmt::format("`{}`", value.section().name)
                                                    : type_name(value.type);
   if (!value.range.empty()) text += ", " + value.range;

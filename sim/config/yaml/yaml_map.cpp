@@ -1,7 +1,6 @@
 #include "sim/config/yaml/yaml_map.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -9,12 +8,13 @@
 #include <utility>
 
 #include "sim/config/yaml/parallelism_words.hpp"
+#include "sim/core/joined_by.hpp"
 
 namespace gradwire::config {
 namespace {
 
 std::string one_of(std::span<const std::string> known) {
-  return fmt::format("{}{}", known.size() == 1 ? "" : "one of ", fmt::join(known, ", "));
+  return fmt::format("{}{}", known.size() == 1 ? "" : "one of ", joined_by(known, ", "));
 }
 
 /// Adds a key once.
@@ -162,7 +162,7 @@ void YamlMap::finish() const {
     const std::vector<std::string> legal = legal_keys();
     throw ConfigError(entry.where,
                       fmt::format("unknown key '{}'; expected one of {}{}", entry.key,
-                                  fmt::join(legal, ", "), suggestion(entry.key, legal)));
+                                  joined_by(legal, ", "), suggestion(entry.key, legal)));
   }
 }
 

@@ -1,7 +1,6 @@
 #include "sim/config/yaml/yaml_units.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +11,8 @@
 #include <string_view>
 #include <system_error>
 #include <type_traits>
+
+#include "sim/core/joined_by.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -187,26 +188,28 @@ std::string bounds_of(const Range<T>& range) {
 }  // namespace
 
 template <class T>
-T Written<T>::read(const YamlValue& value, const std::string& name, const Range<T>& range) {
+T Written<T>::read(const YamlValue& value, const std::string& name,
+                   [[maybe_unused]] const Range<T>& range) {
   T read = read_unbounded<T>(value, name);
   if constexpr (std::is_same_v<T, Seconds>) {
     if (read > time_max) {
       fail(value, name, ", too long", expected() + ", at most " + bound_text(time_max));
     }
   }
-  const bool low =
-      (range.above && !(read > *range.above)) || (range.least && !(read >= *range.least));
-  if (low || (range.most && !(read <= *range.most))) {
-    fail(value, name, "", expected() + bounds_of(range));
+  if constexpr (!std::is_same_v<T, std::string>) {
+    const bool low =
+        (range.above && !(read > *range.above)) || (range.least && !(read >= *range.least));
+    if (low || (range.most && !(read <= *range.most))) {
+      fail(value, name, "", expected() + bounds_of(range));
+    }
   }
   return read;
 }
-
 template <class T>
 std::string Written<T>::expected() {
   const Form form = form_of<T>();
   if (form.units.size() < 2) return std::string(form.words);
-  return fmt::format("{} (units {})", form.words, fmt::join(units(), ", "));
+  return fmt::format("{} (units {})", form.words, joined_by(units(), ", "));
 }
 
 template <class T>

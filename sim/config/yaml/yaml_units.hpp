@@ -24,6 +24,9 @@ struct Range {
   std::optional<T> least;
   std::optional<T> most;
 };
+/// A text may be any.
+template <>
+struct Range<std::string> {};
 template <class T>
 Range<T> above(T bound) {
   return {bound, {}, {}};
