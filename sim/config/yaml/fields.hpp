@@ -69,9 +69,10 @@ class Fields : public FieldList {
   }
 };
 
-/// Words, each with what a member is then.
+/// Words, each with what a member is then: a number or an enumerator, yes or no.
 template <class V>
 struct Words {
+  static_assert(std::is_enum_v<V> || std::is_integral_v<V>, "kept as a whole number");
   Words(std::initializer_list<std::pair<const char*, V>> words) { add_all(words); }
   // NOLINTNEXTLINE(google-explicit-constructor)
   Words(const std::vector<std::pair<std::string, V>>& words) { add_all(words); }
