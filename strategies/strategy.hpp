@@ -27,6 +27,7 @@ class Strategy;
 struct LayerView {
   Seconds forward;
   Seconds backward;
+  Seconds backward_launch{};  ///< what the host's thread takes for its backward
 };
 
 constexpr std::int64_t gradient_element_size = 4;  ///< bytes, fp32

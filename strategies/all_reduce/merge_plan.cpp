@@ -44,7 +44,8 @@ LinearCost fit_cost(const std::function<Seconds(Bytes)>& all_reduce_time) {
 }
 
 std::vector<MergeItem> merge_items(const JobView& job, Seconds hook_sync) {
-  const auto ready = ready_times(job);
+  const auto ready = ready_times(
+      job, [](const LayerView& layer) { return std::max(layer.backward, layer.backward_launch); });
   std::vector<MergeItem> items;
   for (std::size_t i = 0; i < ready.size(); ++i) {
     items.push_back({ready[i] + static_cast<double>(i + 1) * hook_sync,

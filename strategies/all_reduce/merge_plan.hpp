@@ -27,7 +27,8 @@ struct MergeItem {
   std::int64_t elements = 0;
 };
 /// The job's gradients in the order in which they come, as a profiler sees them whose hooks wait
-/// for the GPU: each makes those behind it come `hook_sync` later.
+/// for the GPU: each makes those behind it come `hook_sync` later, and a layer takes what its host
+/// takes where that is longer than its kernels.
 /// Source: ddl-benchmarks mgwfbp/profiling.py:98-129, a cuda.synchronize in the hook of every
 /// parameter; the time of one is the difference to the hook before.
 [[nodiscard]] std::vector<MergeItem> merge_items(const JobView& job, Seconds hook_sync = {});

@@ -114,11 +114,11 @@ class Rehearsal {
 
 }  // namespace
 
-std::vector<Seconds> ready_times(const JobView& job) {
+std::vector<Seconds> ready_times(const JobView& job, Seconds (*layer_time)(const LayerView&)) {
   std::vector<Seconds> end_of_layer(job.layers.size());
   Seconds time{};
   for (std::size_t layer = job.layers.size(); layer-- > 0;) {
-    time += job.layers[layer].backward;
+    time += layer_time(job.layers[layer]);
     end_of_layer[layer] = time;
   }
   std::vector<Seconds> ready;

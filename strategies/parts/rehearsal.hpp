@@ -36,6 +36,10 @@ struct RehearsedCollective {
 
 /// When each gradient is ready, since the start of backward, in gradient order: the end of its
 /// layer's backward, or that of an earlier one in the order if that is later (a tied weight).
-[[nodiscard]] std::vector<Seconds> ready_times(const JobView& job);
+/// @param layer_time  of a layer's backward.
+[[nodiscard]] std::vector<Seconds> ready_times(
+    const JobView& job, Seconds (*layer_time)(const LayerView&) = [](const LayerView& layer) {
+      return layer.backward;
+    });
 
 }  // namespace gradwire

@@ -169,3 +169,15 @@ TEST_CASE("hooks that wait for the GPU make later gradients come later", "[merge
   CHECK(items[1].ready.count() == Approx(4e-3 + 2 * 2e-3));
   CHECK(items[2].ready.count() == Approx(6e-3 + 3 * 2e-3));
 }
+
+TEST_CASE("a profiler that waits for the GPU sees the host where it is slower", "[merge_plan]") {
+  // Kernels of 4 and 2 ms whose host takes 1 and 7: between hooks that wait, the longer of the two.
+  auto job = toy_job({10, 20});
+  job.gradient_order = {1, 0};
+  job.layers = {{Seconds{}, Seconds{2e-3}, Seconds{7e-3}},
+                {Seconds{}, Seconds{4e-3}, Seconds{1e-3}}};
+  const auto items = merge_items(job);
+  REQUIRE(items.size() == 2);
+  CHECK(items[0].ready.count() == Approx(4e-3));
+  CHECK(items[1].ready.count() == Approx(4e-3 + 7e-3));
+}
