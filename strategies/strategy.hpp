@@ -78,7 +78,7 @@ struct JobView {
   /// simulated (sampling). What workers share of a host thread then takes this often its time.
   double stands_for = 1;
   std::vector<int> machine_of_all;  ///< of every worker that these stand for; empty: each its own
-  /// What the job's library takes for an all-reduce of all ranks alone. Null in unit tests.
+  /// What the job's library takes for an uncontended all-reduce of all ranks. Null in unit tests.
   std::function<Seconds(Bytes)> all_reduce_time;
   /// The job's library runs collectives as kernels (NCCL), not in threads of the host (Gloo, MPI).
   bool collectives_on_gpu = true;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -41,6 +42,22 @@ struct KernelConstants {
   /// multiplications a load halve the rate, on fp32 and on matrix units.
   double fp32_half_intensity = 0;
   double matrix_half_intensity = 0;
+  /// Rows and columns of the output that a block may make, either way round; the first is largest.
+  using Tile = std::array<int, 2>;
+  std::array<Tile, 5> fp32_tiles{};
+  std::array<Tile, 6> matrix_tiles{};
+  int split_depth_min = 0;  ///< that a split of the depth leaves each block
+  /// Times as long as FlashAttention-2 takes, in either direction: FlashAttention 1.
+  double flash_1_slowness = 0;
+  double triton_forward_slowness = 0;  ///< the same of that in Triton
+  double triton_backward_slowness = 0;
+};
+
+/// What a process takes of a GPU's memory beside its tensors. Read from
+/// profiles/libraries/memory.yaml, with its sources.
+struct MemoryConstants {
+  double slack_share = 0;  ///< that the caching allocator reserves, of the tensors at their most
+  Bytes context{0};        ///< before its first tensor is of any size
 };
 
 /// What the simulator must know of a GPU model to price work that no profile contains. Read from
@@ -71,6 +88,7 @@ struct GpuSpec {
   /// dtype -> efficiencies; empty when the file names none, and then nothing analytic can be made.
   std::map<std::string, EfficiencyTable> efficiency;
   KernelConstants kernels;
+  MemoryConstants memory;
 
   /// Operations per second at the clock that the board sustains. REQUIRES: the type has a peak.
   [[nodiscard]] double sustained_flops(const std::string& dtype) const {

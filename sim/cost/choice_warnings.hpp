@@ -12,7 +12,7 @@
 
 namespace gradwire {
 
-/// Collects what a library chose, and tells where another of its ways would have taken clearly
+/// Collects what a library chose, and warns where another of its choices would have taken clearly
 /// less time ("collective-choice"): once for each kind, way taken and way that is faster.
 class ChoiceWarnings {
  public:

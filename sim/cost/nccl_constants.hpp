@@ -117,6 +117,7 @@ struct NcclMeasured {
   double ring_slice_min = 1;  ///< bytes of the least slice
   /// Bytes of a message that a provider sends along with a rendezvous.
   double prompt_message = 0;
+  double nvls_lane = 1;  ///< GB/s of a switch's channel, as it is planned
   /// Bytes of an NVLS chunk: below four machines, and from four on.
   std::array<double, 2> nvls_chunk{};
   /// Of fewer than so many rounds of all chunks under way, chunks are cut down to so many bytes.
@@ -143,6 +144,7 @@ struct NcclGeneration {
   double nvls_tree_link = 1;   ///< the same over several machines
   double nvls_base = 0;        ///< to start, inside a machine
   double nvls_loop = 0;        ///< for each loop over the chunks under way: all ranks wait for all
+  double nvls_loop_gpus = 1;   ///< of a machine, with which a loop takes that long
   int nvls_channels = 1;       ///< inside a machine
   int nvls_tree_channels = 1;  ///< over several
 };

@@ -206,11 +206,10 @@ NcclLibrary::Known NcclLibrary::learn(const Pattern& pattern) const {
   system.local = facts.local;
   system.amd = facts.amd;
   // A switch has no rings: as many channels as lanes of the usual speed fit.
-  constexpr double lane = 20;
-  system.channels =
-      pattern.algorithm == "nvls"
-          ? std::max(2, static_cast<int>(constants_.nominal_over_payload * bus / lane))
-          : pattern.channels;
+  system.channels = pattern.algorithm == "nvls"
+                        ? std::max(2, static_cast<int>(constants_.nominal_over_payload * bus /
+                                                       constants_.measured.nvls_lane))
+                        : pattern.channels;
   const auto planned_speed = [&](double rate) {
     return nccl_planned_speed(rate, constants_.nominal_over_payload, facts.capability_min,
                               is_across);

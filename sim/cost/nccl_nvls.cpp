@@ -35,10 +35,10 @@ double nccl_nvls_links(const NcclConstants& constants, const NcclSystem& system,
   const NcclGeneration& generation = constants.generation(facts.capability_min);
   const bool is_tree = question.algorithm == NcclAlgorithm::nvls_tree;
   const double link = is_tree ? generation.nvls_tree_link : generation.nvls_link;
-  // A loop's chunks grow with the GPUs, and its time, fitted to 8, with them: 4, 64 and 68 GB200
-  // get the same rate.
-  constexpr double gpus_of_loop = 8;
-  const double loop = generation.nvls_loop * system.ranks / system.machines / gpus_of_loop;
+  // A loop's chunks grow with the GPUs, and its time with them: 4, 64 and 68 GB200 get the same
+  // rate.
+  const double loop =
+      generation.nvls_loop * system.ranks / system.machines / generation.nvls_loop_gpus;
   return size * facts.nvlink_per_byte.count() * us_per_second / link +
          size / under_way(constants, system, question, facts) * loop;
 }

@@ -131,8 +131,8 @@ std::unique_ptr<Transport> make_transport(const FlowProblem& problem, const Engi
   if (options.transport) return options.transport(problem);
   const std::size_t columns = problem.columns.size();
   const bool plain = problem.copies.empty();  // SimGrid knows no ports
-  // What moves alone is planned (fluid_network.cpp): SimGrid's 20 libraries, 35 ms to load, would
-  // have nothing to solve.
+  // What is uncontended is planned (fluid_network.cpp): SimGrid's 20 libraries, 35 ms to load,
+  // would have nothing to solve.
   const bool shared = !options.one_at_a_time;
   if (plain && shared && !options.slack && columns <= simgrid_columns_max) {
     return make_simgrid_transport(problem);

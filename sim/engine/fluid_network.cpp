@@ -47,19 +47,20 @@ TransferNetwork::PlannedPhase FluidNetwork::plan_phase(const PhaseClasses& phase
     }
   }
   planned.messages = planned.flows.size();
-  if (paced) planned.alone = Seconds{*std::ranges::max_element(times)};
+  if (paced) planned.uncontended = Seconds{*std::ranges::max_element(times)};
   return planned;
 }
 
 void FluidNetwork::start_phase(std::uint32_t slot) {
-  if (phase_of(slot).alone && moves_alone() && stats().solver == own_solver) return hold(slot);
+  if (phase_of(slot).uncontended && moves_alone() && stats().solver == own_solver)
+    return hold(slot);
   const auto flows = static_cast<std::uint32_t>(phase_of(slot).flows.size());
   for (std::uint32_t flow = 0; flow < flows;) flow = launch_alike(slot, flow);
 }
 
 void FluidNetwork::hold(std::uint32_t slot) {
   held_ = {slot, queue().now(), ++holds_};
-  queue().post(queue().now() + *phase_of(slot).alone, EventQueue::network_priority,
+  queue().post(queue().now() + *phase_of(slot).uncontended, EventQueue::network_priority,
                [this, number = holds_] {
                  if (!held_ || held_->number != number) return;
                  phase_ended(std::exchange(held_, {})->slot);

@@ -12,7 +12,7 @@ namespace gradwire {
 /// there. An independent flow waits for its latency first and then has the cap of its connections
 /// only.
 ///
-/// A coupled phase of a transfer that moves alone takes the time for which it is planned: our own
+/// A coupled phase of an uncontended transfer takes the time for which it is planned: our own
 /// solver is asked for it from the moment on at which another transfer begins, if one does.
 class FluidNetwork final : public TransferNetwork {
  public:
@@ -27,7 +27,7 @@ class FluidNetwork final : public TransferNetwork {
   void another_begins() override;
 
  private:
-  /// The transfer that moves alone, whose flows the transport does not know yet.
+  /// The uncontended transfer, whose flows the transport does not know yet.
   struct Held {
     std::uint32_t slot = 0;
     Seconds since;             ///< the beginning of its phase

@@ -57,12 +57,13 @@ void TransferNetwork::start(TransferId id, PatternId pattern, Bytes size,
   const FlowClass* message = facts_[static_cast<std::size_t>(pattern)].message;
   const bool scales = message != nullptr && wire_bytes > 0 && !cost.uncontended;
   auto plans = scales ? plan_of_byte(pattern, cost) : plan(pattern, size, wire_bytes, cost);
-  const double alone = scales ? message_time(*message, 1, wire_bytes, cost) : plans->alone;
+  const double uncontended =
+      scales ? message_time(*message, 1, wire_bytes, cost) : plans->uncontended;
   transfers_[slot] = {.id = id,
                       .pattern = pattern,
                       .plan = std::move(plans),
                       .scale = scales ? wire_bytes : 1,
-                      .alone = alone,
+                      .uncontended = uncontended,
                       .first_column = scales ? message->column : 0,
                       .bytes = wire_bytes,
                       .started = queue_.now() + cost.startup,
@@ -129,7 +130,7 @@ TransferNetwork::Plan TransferNetwork::planned(PatternId pattern, double wire_by
   const auto times = pace(quotient_, classes, wire_bytes, cost);
   for (std::size_t i = 0; i < times.size(); ++i) {
     plan.phases.push_back(plan_phase(classes.phases[i], wire_bytes, cost, times[i]));
-    plan.alone += *std::ranges::max_element(times[i]);
+    plan.uncontended += *std::ranges::max_element(times[i]);
   }
   return plan;
 }
@@ -202,7 +203,7 @@ void TransferNetwork::finish(std::uint32_t slot) {
   assert(taken >= bound * (1 - duration_rounding) - clock_rounding * clock);
   carried_[pattern] += done.bytes * counted_share(done);
   all_.bytes[pattern] += done.bytes;
-  if (const double longer = taken - done.alone; longer > contended_least * taken) {
+  if (const double longer = taken - done.uncontended; longer > contended_least * taken) {
     contended_.bytes += done.bytes * counted_share(done);
     contended_.seconds += longer * counted_share(done);
     all_.contended.bytes += done.bytes;

@@ -57,18 +57,18 @@ class TransferNetwork : public Network {
     std::uint64_t messages = 0;  ///< flow ends to wait for
     /// All of it where nothing else moves, if then each flow has its `rate_cap` from the beginning
     /// to its end; else nothing.
-    std::optional<Seconds> alone;
+    std::optional<Seconds> uncontended;
   };
   struct Plan {
     std::vector<PlannedPhase> phases;
-    double alone = 0;  ///< seconds that all take where nothing else moves
+    double uncontended = 0;  ///< seconds that all take where nothing else moves
   };
   struct Transfer {
     TransferId id = 0;
     PatternId pattern = 0;
     std::shared_ptr<const Plan> plan;
     double scale = 1;                ///< bytes of a flow over those planned
-    double alone = 0;                ///< seconds where nothing else moves
+    double uncontended = 0;          ///< seconds where nothing else moves
     std::uint32_t first_column = 0;  ///< that of the plan's column 0
     std::size_t phase = 0;
     std::uint64_t left = 0;   ///< flow ends of this phase still to come

@@ -57,16 +57,12 @@ double parameter_traffic(const ModelLayer& layer, const KernelSetting& setting,
 
 const std::string fp8_dtype = "fp8";
 
-/// Times what FlashAttention-2 takes, of FlashAttention 1 and of that in Triton. Dao 2023 (arXiv
-/// 2307.08691), section 4.1, on an A100; in Triton forward 1.3 to 1.5.
-constexpr double flash_1_slowness = 2;
-constexpr double triton_forward_slowness = 1.4;
-constexpr double triton_backward_slowness = 2;
-
-double attention_slowness(AttentionKernels kernels, Direction direction) {
-  if (kernels == AttentionKernels::flash_1) return flash_1_slowness;
-  if (kernels != AttentionKernels::triton) return 1;
-  return direction == Direction::forward ? triton_forward_slowness : triton_backward_slowness;
+double attention_slowness(const KernelSetting& setting, Direction direction) {
+  const KernelConstants& kernels = setting.gpu.kernels;
+  if (setting.attention == AttentionKernels::flash_1) return kernels.flash_1_slowness;
+  if (setting.attention != AttentionKernels::triton) return 1;
+  return direction == Direction::forward ? kernels.triton_forward_slowness
+                                         : kernels.triton_backward_slowness;
 }
 
 /// An element read as fp32 and written in half precision, or the other way.
@@ -76,7 +72,7 @@ Seconds layer_time(const ModelLayer& layer, const KernelSetting& setting, Direct
   const KernelWork work = kernel_work(layer, setting, direction);
   if (work.kernels == 0 && work.bytes <= 0) return Seconds{0};
   Seconds time = kernel_time(work, setting.gpu, layer.fp8 ? fp8_dtype : setting.dtype, direction);
-  if (layer.fused_attention) time = attention_slowness(setting.attention, direction) * time;
+  if (layer.fused_attention) time = attention_slowness(setting, direction) * time;
   if (setting.sums_in_fp32 && setting.token_norms && layer.casts > 0) {
     const KernelWork cast = {
         .work_class = "act", .bytes = cast_bytes * setting.batch * layer.casts, .kernels = 1};

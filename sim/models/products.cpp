@@ -10,30 +10,18 @@
 namespace gradwire {
 namespace {
 
-/// What one thread block makes of the output.
-struct Tile {
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
-};
-
-// Of cuBLAS on fp32 units (volta_sgemm_128x128, _128x64, _64x64, _32x128, _32x32 in traces), and on
-// matrix units (the guide's section 2: 256x128 down to 64x64; _128x32 in traces). Either way round.
-constexpr std::array<Tile, 5> fp32_tiles = {{{128, 128}, {128, 64}, {64, 64}, {128, 32}, {32, 32}}};
-constexpr std::array<Tile, 6> matrix_tiles = {
-    {{256, 128}, {128, 128}, {256, 64}, {128, 64}, {64, 64}, {128, 32}}};
+using Tile = KernelConstants::Tile;
 
 /// A side of fused attention's tiles (Dao, arXiv 2307.08691, section 3.3: 64 or 128).
 constexpr std::int64_t attention_tile = 128;
-/// Splits of the depth leave each block at least this much of it (assumed).
-constexpr std::int64_t split_depth_min = 256;
 
 std::int64_t ceiling(std::int64_t amount, std::int64_t part) {
   return (amount + part - 1) / part;
 }
 
 double intensity_share(const Tile& tile, double half) {
-  const auto rows = static_cast<double>(tile.rows);
-  const auto columns = static_cast<double>(tile.columns);
+  const double rows = tile[0];
+  const double columns = tile[1];
   const double intensity = rows * columns / (rows + columns);
   return intensity / (intensity + half);
 }
@@ -125,14 +113,15 @@ std::vector<MatrixShape> matrix_products(const MatrixShape& shape, int batch, Di
 double product_time(const MatrixShape& product, int multiprocessors, bool matrix_units, double rate,
                     const KernelConstants& kernels) {
   const std::span<const Tile> tiles =
-      matrix_units ? std::span<const Tile>(matrix_tiles) : std::span<const Tile>(fp32_tiles);
+      matrix_units ? std::span<const Tile>(kernels.matrix_tiles) : kernels.fp32_tiles;
   const double half = matrix_units ? kernels.matrix_half_intensity : kernels.fp32_half_intensity;
   const double largest = intensity_share(tiles.front(), half);
   double best = INFINITY;
   const auto consider = [&](const Tile& tile, double share, std::int64_t split) {
-    const std::int64_t blocks = ceiling(product.rows, tile.rows) *
-                                ceiling(product.columns, tile.columns) * product.count * split;
-    const double work = 2.0 * static_cast<double>(tile.rows * tile.columns) *
+    const auto [rows, columns] = tile;
+    const std::int64_t blocks =
+        ceiling(product.rows, rows) * ceiling(product.columns, columns) * product.count * split;
+    const double work = 2.0 * static_cast<double>(rows * columns) *
                         static_cast<double>(ceiling(product.depth, split));
     const double block = work * multiprocessors / (rate * share) + kernels.tile_latency.count();
     best = std::min(best, static_cast<double>(ceiling(blocks, multiprocessors)) * block);
@@ -140,13 +129,14 @@ double product_time(const MatrixShape& product, int multiprocessors, bool matrix
   };
   const auto with_splits = [&](const Tile& tile, double share) {
     const std::int64_t blocks = consider(tile, share, 1);
-    const std::int64_t split = std::min(multiprocessors / blocks, product.depth / split_depth_min);
+    const std::int64_t split =
+        std::min(multiprocessors / blocks, product.depth / kernels.split_depth_min);
     if (split > 1) consider(tile, share, split);
   };
   for (const Tile& tile : tiles) {
     const double share = intensity_share(tile, half) / largest;
     with_splits(tile, share);
-    if (tile.rows != tile.columns) with_splits({tile.columns, tile.rows}, share);
+    if (tile[0] != tile[1]) with_splits({tile[1], tile[0]}, share);
   }
   return best;
 }

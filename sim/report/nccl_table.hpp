@@ -11,7 +11,7 @@
 
 namespace gradwire {
 
-/// A collective timed alone on one cluster.
+/// An uncontended collective on one cluster.
 struct CollectiveReport {
   struct Row {
     std::int64_t bytes = 0;

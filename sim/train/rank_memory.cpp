@@ -14,13 +14,6 @@ namespace {
 
 constexpr double master_bytes = 4;  ///< of a parameter, and of its gradient
 constexpr double half_bytes = 2;    ///< of both in two bytes, or of a weight's copy
-/// Of the tensors at their most, what the caching allocator reserves beyond them: of 162 jobs on an
-/// H100 (memory_h100; PyTorch 2.11, recorded by us) 11 % in the median, 5 % of those above 10 GB, a
-/// tenth above 25 and 22 %. 8 % misses what was reserved by 4.7 % in the median.
-constexpr double slack_share = 0.08;
-/// Bytes that a process takes of a GPU before its first tensor is of any size: the driver's
-/// context and PyTorch's kernels; pytorch/pytorch issue 34323, nvidia-smi.
-constexpr double context_bytes = 781.0 * 1024 * 1024;
 
 std::string_view largest_part(const RankMemory& memory) {
   const std::array<std::pair<double, std::string_view>, 8> parts = {
@@ -79,8 +72,8 @@ std::optional<RankMemory> rank_memory(const ComputeProfile& profile, const GpuSp
       memory.weights - casts + memory.optimizer + memory.buffers + memory.gradients + made;
   memory.allocated = std::max(all_along + of_backward, of_step);
   if (memory.allocated > all_along + of_backward) memory.step = made;
-  memory.slack = slack_share * memory.allocated;
-  memory.context = context_bytes;
+  memory.slack = gpu.memory.slack_share * memory.allocated;
+  memory.context = static_cast<double>(gpu.memory.context.count());
   memory.peak = memory.allocated + memory.slack + memory.context;
   memory.capacity = static_cast<double>(gpu.memory_size.count());
   memory.host = static_cast<double>(holding.host.count());

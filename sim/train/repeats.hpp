@@ -20,8 +20,8 @@ namespace gradwire {
 /// Strategy::phasing() says after how many that repeats.
 ///
 /// Times are the same within `same_time` of the iteration: rounding. Two that are as near to each
-/// other may come in another order, and what is posted then gets other numbers. What moves is told
-/// by its pattern: its order means nothing to what shares links. Other operations are told by the
+/// other may come in another order, and what is posted then gets other numbers. What moves is known
+/// by its pattern: its order means nothing to what shares links. Other operations are known by the
 /// order in which they were posted: they may stand behind one another.
 class Repeats {
  public:

@@ -11,13 +11,13 @@
 
 #include "sim/config/cluster/gpu_yaml.hpp"
 #include "sim/config/data_files.hpp"
-#include "sim/config/profile/analytic_key.hpp"
 #include "sim/config/profile/hosts_yaml.hpp"
 #include "sim/config/profile/model_catalogue.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
 #include "sim/models/efficiency_fit.hpp"
+#include "sim/validation/published_rates.hpp"
 
 namespace gradwire::validation {
 namespace {
@@ -42,26 +42,29 @@ struct Job {
   }
 };
 
-Job read_job(config::YamlMap map) {
-  static const std::vector<std::string> roles = {"scored", "calibration"};
-  static const std::vector<std::string> kinds = {"step", "forward_backward"};
+const config::Fields<PublishedRate>& compute_rate_fields() {
+  static const config::Fields<PublishedRate> fields = [] {
+    auto keys = published_rate_keys();
+    keys.push_back(config::choice("covers", &PublishedRate::with_optimizer,
+                                  {{"step", true}, {"forward_backward", false}}, "what was timed"));
+    return config::Fields<PublishedRate>("compute_rate", "a published rate of one GPU", keys);
+  }();
+  return fields;
+}
+
+Job rate_job_of(PublishedRate published) {
+  config::AnalyticJob& read = published.job;
   Job job;
-  job.id = map.require<std::string>("id");
-  job.scored = map.require_choice("role", roles) == roles.front();
-  const auto rate = map.require<double>("rate", config::above(0.0));
-  job.timed.with_optimizer = map.choice_or("covers", kinds.front(), kinds) == kinds.front();
-  job.how = map.require<std::string>("framework");
-  static_cast<void>(map.require<std::string>("source"));
-  auto profile = map.require_map("profile");
-  config::AnalyticJob read = config::read_analytic_job(profile);
-  profile.finish();
-  map.finish();
+  job.id = std::move(published.id);
+  job.scored = published.scored;
+  job.how = std::move(published.framework);
+  job.timed.with_optimizer = published.with_optimizer;
   job.timed.model = std::move(read.model);
   job.timed.gpu = std::move(read.gpu);
   job.timed.batch = read.batch;
   job.timed.dtype = std::move(read.dtype);
   job.timed.options = read.options;
-  job.timed.time = Seconds{read.batch / rate};
+  job.timed.time = Seconds{read.batch / published.rate};
   return job;
 }
 
@@ -155,15 +158,31 @@ struct Recordings {
   bool channels_last = false;
 };
 
-Recordings read_recordings(config::YamlMap map) {
-  static const std::vector<std::string> formats = {"contiguous", "channels_last"};
-  Recordings recordings;
-  recordings.profiles = map.list<std::string>("profiles");
-  if (map.has("classes")) recordings.classes = map.list<std::string>("classes");
-  recordings.channels_last =
-      map.choice_or("memory_format", formats.front(), formats) == formats.back();
-  map.finish();
-  return recordings;
+const config::Fields<Recordings>& recordings_fields() {
+  static const config::Fields<Recordings> fields = {
+      "recordings",
+      "profiles that shares of one table are fitted to",
+      {config::field("profiles", &Recordings::profiles, "their names", {}, config::required),
+       config::field("classes", &Recordings::classes, "whose shares", {}, "all"),
+       config::choice("memory_format", &Recordings::channels_last,
+                      {{"contiguous", false}, {"channels_last", true}}, "of their tensors")}};
+  return fields;
+}
+
+/// The file.
+struct ComputeRates {
+  std::vector<Recordings> recordings;
+  std::vector<PublishedRate> rows;
+};
+
+const config::Fields<ComputeRates>& compute_rates_fields() {
+  using File = ComputeRates;
+  static const config::Fields<File> fields = {
+      "compute_rates",
+      "recordings, and published rates of one GPU",
+      {config::inside("recordings", &File::recordings, recordings_fields, "by table"),
+       config::inside("rows", &File::rows, compute_rate_fields, "of rates")}};
+  return fields;
 }
 
 /// The classes of one GPU's recordings fitted again, beside the shares of its table.
@@ -210,11 +229,10 @@ class Compute final : public Series {
     const config::YamlValue& document = config::loaded_yaml(reference_file("compute.yaml"));
     config::YamlMap map(document);
     map.require_schema("gradwire.reference.compute/1");
-    for (const auto& recordings : map.maps("recordings")) {
-      recordings_.push_back(read_recordings(recordings));
-    }
-    for (const auto& row : map.maps("rows")) jobs_.push_back(read_job(row));
-    map.finish();
+    ComputeRates read;
+    compute_rates_fields().read_all(std::move(map), read);
+    recordings_ = std::move(read.recordings);
+    for (PublishedRate& row : read.rows) jobs_.push_back(rate_job_of(std::move(row)));
     for (const Job& job : jobs_) {
       if (!job.scored) tables_[job.table()].push_back(&job);
     }

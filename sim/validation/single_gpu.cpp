@@ -6,12 +6,13 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "sim/config/profile/analytic_key.hpp"
+#include "sim/config/profile/hosts_yaml.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
-#include "sim/config/yaml/yaml_map.hpp"
 #include "sim/models/analytic_profile.hpp"
+#include "sim/validation/published_rates.hpp"
 
 namespace gradwire::validation {
 namespace {
@@ -23,29 +24,45 @@ constexpr double gate_p90 = 0.16;
 /// P100's row is fitted together with nine of another GPU.
 constexpr double gate_calibration = 0.06;
 
-Row read_row(config::YamlMap map) {
-  static const std::vector<std::string> roles = {"scored", "calibration"};
+const config::Fields<PublishedRate>& single_rate_fields() {
+  static const config::Fields<PublishedRate> fields = {
+      "single_gpu_rate", "a published rate of one GPU", published_rate_keys()};
+  return fields;
+}
+
+/// The file.
+struct SingleRates {
+  std::vector<PublishedRate> rows;
+};
+
+const config::Fields<SingleRates>& single_rates_fields() {
+  static const config::Fields<SingleRates> fields = {
+      "single_gpu_rates",
+      "published rates of one GPU",
+      {config::inside("rows", &SingleRates::rows, single_rate_fields, "of them"),
+       config::note<SingleRates>("skipped", "what is left out, and why")}};
+  return fields;
+}
+
+Row single_rate_row(const PublishedRate& published) {
+  const bool scored = published.scored;
+  const config::AnalyticJob& job = published.job;
   Row row;
-  const auto id = map.require<std::string>("id");
-  const bool scored = map.require_choice("role", roles) == "scored";
   row.role = scored ? "score" : "calibrate";
   row.group = scored ? "scored rows" : "calibration rows";
   row.unit = "/s";
-  row.measured = map.require<double>("rate", config::above(0.0));
-  row.how = map.require<std::string>("framework");
-  static_cast<void>(map.require<std::string>("source"));
-  auto profile_map = map.require_map("profile");
-  const ComputeProfile profile = config::read_analytic_profile(profile_map);
-  profile_map.finish();
-  map.finish();
+  row.measured = published.rate;
+  row.how = published.framework;
+  const ComputeProfile profile = analytic_profile(config::shipped_hosts(), job.model, job.gpu,
+                                                  job.batch, job.dtype, job.options);
   row.predicted = profile.batch_per_gpu / profile.iteration.count();
   row.set_interval(profile.model_error);
   const bool grouped = std::ranges::any_of(
       profile.layers, [](const LayerProfile& layer) { return layer.kind == "grouped_conv"; });
   row.limit = !scored ? gate_calibration : grouped ? gate_grouped : gate_counted;
   row.gate = "rates";
-  row.label = fmt::format("{} {} {} b{} {}", id, profile.model, profile.gpu, profile.batch_per_gpu,
-                          profile.dtype);
+  row.label = fmt::format("{} {} {} b{} {}", published.id, profile.model, profile.gpu,
+                          profile.batch_per_gpu, profile.dtype);
   return row;
 }
 
@@ -66,9 +83,9 @@ class SingleGpu final : public Series {
     const config::YamlValue& document = config::loaded_yaml(reference_file("single_gpu.yaml"));
     config::YamlMap map(document);
     map.require_schema("gradwire.reference.single_gpu/1");
-    for (const auto& row : map.maps("rows")) rows_.push_back(read_row(row));
-    map.find("skipped");
-    map.finish();
+    SingleRates rates;
+    single_rates_fields().read_all(std::move(map), rates);
+    for (const PublishedRate& published : rates.rows) rows_.push_back(single_rate_row(published));
     add_spreads(rows_);
     std::stable_partition(rows_.begin(), rows_.end(),
                           [](const Row& row) { return row.role == "calibrate"; });

@@ -14,9 +14,9 @@ struct RehearsedCollective {
 
 /// Runs a strategy without an engine, to learn what it forms: hooks fire when the profile's
 /// backward reaches their layer, markers end at once, host work and timers take their time,
-/// collectives what they take alone (nothing where the job has no all_reduce_time) one after the
-/// other on their stream, and device work and messages nothing. An iteration ends when all it waits
-/// for has ended.
+/// collectives what they take uncontended (nothing where the job has no all_reduce_time) one after
+/// the other on their stream, and device work and messages nothing. An iteration ends when all it
+/// waits for has ended.
 ///
 /// REQUIRES: `strategy` is new, of synchronous workers.
 /// @return what was posted in iteration `iteration` (from 0), in order.

@@ -113,7 +113,7 @@ void Fsdp::pre_forward(std::size_t index) {
   unshard(index);
   wait_for(unit);
   if (options_.live) return prefetch_live(index);
-  // FSDP1 knows the order of units once it has seen an iteration; FSDP2 is told.
+  // FSDP1 knows the order of units once it has seen an iteration; FSDP2 from its options.
   if (!options_.forward_prefetch || (iteration_ == 0 && !options_.per_parameter)) return;
   const std::size_t last = index + static_cast<std::size_t>(options_.forward_modules);
   for (std::size_t next = index + 1; next <= last && next < units_.size(); ++next) unshard(next);

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/config/collective/machine_constants_yaml.hpp"
 #include "sim/config/profile/hosts_yaml.hpp"
 #include "sim/models/image_models.hpp"
 #include "sim/models/text_models.hpp"
@@ -20,6 +21,7 @@ GpuSpec made_up() {
   gpu.memory_bandwidth = BytesPerSecond{400e9};
   gpu.memory_efficiency = 1;
   gpu.kernel_overhead = Seconds{1e-6};
+  gpu.kernels = config::shipped_kernels();
   gpu.peak_flops = {{"fp32", 10e12}};
   const DirectedEfficiency matrix = {{0.8, 1}, {0.7, 0.5}};
   const DirectedEfficiency memory = {{0, 0.9}, {0, 0.8}};

@@ -6,13 +6,18 @@ using namespace gradwire;
 
 namespace {
 
-/// The rate at which each of 100 multiprocessors does 1e12 operations a second.
+/// The rate at which each of 100 multiprocessors does 1e12 operations a second. Tiles as cuBLAS's,
+/// whose kernels bear their sizes in their names.
 constexpr int multiprocessors = 100;
 constexpr double rate = 100e12;
-constexpr KernelConstants kernels{.tile_latency = Seconds{1e-6},
-                                  .attention_backward_wait = Seconds{2e-6},
-                                  .fp32_half_intensity = 8,
-                                  .matrix_half_intensity = 32};
+constexpr KernelConstants kernels{
+    .tile_latency = Seconds{1e-6},
+    .attention_backward_wait = Seconds{2e-6},
+    .fp32_half_intensity = 8,
+    .matrix_half_intensity = 32,
+    .fp32_tiles = {{{128, 128}, {128, 64}, {64, 64}, {128, 32}, {32, 32}}},
+    .matrix_tiles = {{{256, 128}, {128, 128}, {256, 64}, {128, 64}, {64, 64}, {128, 32}}},
+    .split_depth_min = 256};
 
 double seconds(const MatrixShape& product, bool matrix_units) {
   return products_time({product}, multiprocessors, matrix_units, rate, kernels).count();

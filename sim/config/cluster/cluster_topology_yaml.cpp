@@ -17,14 +17,36 @@ namespace {
 
 constexpr int cables_max = 1024;
 
-Fabric::SwitchId read_switch(YamlMap& map, const std::string& key,
-                             const std::vector<std::string>& names) {
-  const std::string name = map.require_choice(key, names);
-  return static_cast<Fabric::SwitchId>(std::ranges::find(names, name) - names.begin());
+/// A switch's name, and where it stands.
+struct WrittenSwitch {
+  std::string id;
+  SourceLocation where;
+};
+
+const Fields<WrittenSwitch>& switch_fields() {
+  static const Fields<WrittenSwitch> fields = {
+      "switches",
+      "a switch",
+      {{{"id", required, "a name of its own that does not begin as a node's"},
+        [](YamlMap& map, WrittenSwitch& made) {
+          made.id = map.require<std::string>("id");
+          made.where = map.find("id")->where;
+        }}}};
+  return fields;
+}
+
+/// A key that names a switch, which is known when the whole file is read.
+template <class T>
+Field<T> switch_name(const std::string& key, const YamlValue* T::*member, const std::string& doc) {
+  return {{key, required, doc}, [=](YamlMap& map, T& into) {
+            into.*member = &map.require_value(key, "a name of 'switches'");
+          }};
 }
 
 /// What joins two switches.
 struct Cables {
+  const YamlValue* a = nullptr;
+  const YamlValue* b = nullptr;
   Link link;
   int count = 1;
 };
@@ -33,7 +55,7 @@ const Fields<Cables>& cables_fields() {
   static const Fields<Cables> fields = {
       "trunks",
       "cables between two switches, one direction each way",
-      {declared<Cables>({"a", required, "a switch"}), declared<Cables>({"b", required, "another"}),
+      {switch_name("a", &Cables::a, "a switch"), switch_name("b", &Cables::b, "another"),
        part(&Cables::link, field("bandwidth", &Link::bandwidth, "payload of one cable",
                                  above(BytesPerSecond{}), required)),
        part(&Cables::link, field("latency", &Link::latency, "one way",
@@ -42,35 +64,7 @@ const Fields<Cables>& cables_fields() {
   return fields;
 }
 
-const Fields<std::string>& switch_fields() {
-  static const Fields<std::string> fields = {
-      "switches",
-      "a switch",
-      {{{"id", required, "a name of its own that does not begin as a node's"},
-        [](YamlMap& map, std::string& id) { id = map.require<std::string>("id"); }}}};
-  return fields;
-}
-
-Section ports_section() {
-  const ValueInfo numbers = list_of(value_info(at_least(0)));
-  return {"ports",
-          "which NICs hang where",
-          {{"switch", required, "their switch"},
-           {"nodes", required, "numbers of machines", numbers},
-           {"nics", "all", "numbers of their NICs", numbers}}};
-}
-
-void read_trunk_between(YamlMap& map, const std::vector<std::string>& names, Fabric& fabric) {
-  const auto a = read_switch(map, "a", names);
-  const auto b = read_switch(map, "b", names);
-  if (a == b) map.fail("b", "the trunk ends where it begins; expected another switch");
-  refuse_two_way(map);
-  Cables cables;
-  cables_fields().read_all(map, cables);
-  cables.link.kind = LinkKind::network;
-  for (int i = 0; i < cables.count; ++i) fabric.connect(a, b, cables.link);
-}
-
+/// Numbers, each where it stands: their range is the scenario's.
 std::vector<const YamlValue*> read_numbers(YamlMap& map, const std::string& key) {
   std::vector<const YamlValue*> items;
   static_cast<void>(map.list<int>(key, at_least(0)));
@@ -80,43 +74,96 @@ std::vector<const YamlValue*> read_numbers(YamlMap& map, const std::string& key)
   return items;
 }
 
+/// What hangs at a switch.
+struct WrittenPort {
+  const YamlValue* at = nullptr;
+  std::vector<const YamlValue*> nodes;
+  std::vector<const YamlValue*> nics;
+};
+
+const Fields<WrittenPort>& hanging_fields() {
+  static const ValueInfo numbers = list_of(value_info(at_least(0)));
+  static const Fields<WrittenPort> fields = {
+      "ports",
+      "which NICs hang where",
+      {switch_name("switch", &WrittenPort::at, "their switch"),
+       {{"nodes", required, "numbers of machines", numbers},
+        [](YamlMap& map, WrittenPort& port) {
+          map.require_value("nodes", "a list such as [0, 1]");
+          port.nodes = read_numbers(map, "nodes");
+        }},
+       {{"nics", "all", "numbers of their NICs", numbers},
+        [](YamlMap& map, WrittenPort& port) { port.nics = read_numbers(map, "nics"); }}}};
+  return fields;
+}
+
+/// The keys of a file that say what the network is.
+struct WrittenNetwork {
+  std::string name;
+  std::string source;
+  std::vector<WrittenSwitch> switches;
+  std::vector<Cables> trunks;
+  std::vector<WrittenPort> ports;
+};
+
+const Fields<WrittenNetwork>& network_fields() {
+  using Network = WrittenNetwork;
+  static const Fields<Network> fields = {
+      "network",
+      "switches, what joins them and what hangs there",
+      {field("name", &Network::name, "its own", {}, required),
+       field("source", &Network::source, "where it is known from", {}, required),
+       inside("switches", &Network::switches, switch_fields, "by name", required),
+       {{"trunks", "none", "between them", list_of(mapping_of(cables_fields))},
+        [](YamlMap& map, Network& network) {
+          for (YamlMap& item : map.maps("trunks")) {
+            refuse_two_way(item);
+            cables_fields().read_all(std::move(item), network.trunks.emplace_back());
+          }
+        }},
+       inside("ports", &Network::ports, hanging_fields, "of machines", required)}};
+  return fields;
+}
+
 }  // namespace
 
 std::vector<KeyInfo> NetworkFile::keys() {
-  return {{"name", required, "its own"},
-          {"source", required, "where it is known from"},
-          {"switches", required, "by name", list_of(mapping_of(switch_fields))},
-          {"trunks", "none", "between them", list_of(mapping_of(cables_fields))},
-          {"ports", required, "of machines", list_of(mapping_of(ports_section))}};
+  return network_fields().keys();
 }
 
 NetworkFile::NetworkFile(YamlMap& document) {
-  name_ = document.require<std::string>("name");
-  static_cast<void>(document.require<std::string>("source"));
+  WrittenNetwork written;
+  network_fields().read(document, written);
+  name_ = written.name;
+  where_ = document.find("ports")->where;
   std::vector<std::string> names;
-  document.require_value("switches", "a list such as [{id: leaf0}]");
-  for (YamlMap& item : document.maps("switches")) {
-    std::string id;
-    switch_fields().read(item, id);
-    if (id.empty() || id.starts_with("node") || std::ranges::find(names, id) != names.end()) {
-      item.fail("id", fmt::format("switch '{}' is not new; expected a name of its own that does "
-                                  "not begin as a node's",
-                                  id));
+  for (const WrittenSwitch& made : written.switches) {
+    if (made.id.empty() || made.id.starts_with("node") ||
+        std::ranges::find(names, made.id) != names.end()) {
+      throw ConfigError(made.where,
+                        fmt::format("switch '{}' is not new; expected a name of its own that does "
+                                    "not begin as a node's",
+                                    made.id));
     }
-    item.finish();
-    names.push_back(id);
-    switches_.add_switch(id);
+    names.push_back(made.id);
+    switches_.add_switch(made.id);
   }
-  for (YamlMap& item : document.maps("trunks")) read_trunk_between(item, names, switches_);
-  where_ = document.require_value("ports", "a list such as [{switch: leaf0, nodes: [0]}]").where;
-  for (YamlMap& item : document.maps("ports")) {
-    Port port;
-    port.at = read_switch(item, "switch", names);
-    item.require_value("nodes", "a list such as [0, 1]");
-    port.nodes = read_numbers(item, "nodes");
-    port.nics = read_numbers(item, "nics");
-    item.finish();
-    ports_.push_back(std::move(port));
+  const auto switch_of = [&](const YamlValue& name, const std::string& key) {
+    const auto found = std::ranges::find(names, name.text);
+    if (found == names.end()) fail_choice(name, key, names);
+    return static_cast<Fabric::SwitchId>(found - names.begin());
+  };
+  for (Cables& cables : written.trunks) {
+    const auto a = switch_of(*cables.a, "a");
+    const auto b = switch_of(*cables.b, "b");
+    if (a == b) {
+      throw ConfigError(cables.b->where, "the trunk ends where it begins; expected another switch");
+    }
+    cables.link.kind = LinkKind::network;
+    for (int i = 0; i < cables.count; ++i) switches_.connect(a, b, cables.link);
+  }
+  for (WrittenPort& port : written.ports) {
+    ports_.push_back({switch_of(*port.at, "switch"), std::move(port.nodes), std::move(port.nics)});
   }
 }
 

@@ -160,6 +160,7 @@ GpuSpec read_gpu(const YamlValue& document) {
   GpuSpec gpu;
   gpu_fields().read_all(std::move(map), gpu);
   gpu.kernels = shipped_kernels();
+  gpu.memory = shipped_memory();
   return gpu;
 }
 

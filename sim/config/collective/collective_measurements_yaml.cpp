@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <utility>
 
 #include "sim/collectives/algorithms.hpp"
 #include "sim/config/cluster/cluster_yaml.hpp"
@@ -188,16 +188,38 @@ MeasuredCollective read_table(YamlMap& map, bool choices) {
   return table;
 }
 
-std::vector<MeasuredCollective> read_tables(YamlMap& map, const std::string& key,
-                                            std::set<std::string>& ids) {
-  std::vector<MeasuredCollective> tables;
+/// A list of tables, each of whose names is new in the file.
+void read_tables(YamlMap& map, const std::string& key, const CollectiveMeasurements& all,
+                 std::vector<MeasuredCollective>& tables) {
+  const auto has = [](const std::vector<MeasuredCollective>& list, const std::string& id) {
+    return std::ranges::find(list, id, &Measured::id) != list.end();
+  };
   for (YamlMap& entry : map.maps(key)) {
-    tables.push_back(read_table(entry, key == "choices"));
-    if (!ids.insert(tables.back().id).second) {
-      entry.fail("id", fmt::format("a second table '{}'; expected each id once", tables.back().id));
+    MeasuredCollective table = read_table(entry, key == "choices");
+    if (has(all.tables, table.id) || has(all.choices, table.id)) {
+      entry.fail("id", fmt::format("a second table '{}'; expected each id once", table.id));
     }
+    tables.push_back(std::move(table));
   }
-  return tables;
+}
+
+const Fields<CollectiveMeasurements>& file_of_measurements_fields() {
+  using File = CollectiveMeasurements;
+  static const Fields<File> fields = {
+      "measurements_file",
+      "published times of collectives",
+      {{{"tables", "none", "of times", list_of(mapping_of(table_fields))},
+        [](YamlMap& map, File& file) { read_tables(map, "tables", file, file.tables); }},
+       {{"choices", "none", "of what a library chose", list_of(mapping_of(choice_fields))},
+        [](YamlMap& map, File& file) { read_tables(map, "choices", file, file.choices); }},
+       {{"skipped", "none", "what is left out, and why", list_of(mapping_of(skipped_fields))},
+        [](YamlMap& map, File& /*file*/) {
+          for (YamlMap& entry : map.maps("skipped")) {
+            Skipped skipped;
+            skipped_fields().read_all(std::move(entry), skipped);
+          }
+        }}}};
+  return fields;
 }
 
 }  // namespace
@@ -212,25 +234,14 @@ MeasurementRole measurement_role(const std::string& name) {
 }
 
 Section measurements_section() {
-  return {"measurements_file",
-          "published times of collectives",
-          {{"tables", "none", "of times", list_of(mapping_of(table_fields))},
-           {"choices", "none", "of what a library chose", list_of(mapping_of(choice_fields))},
-           {"skipped", "none", "what is left out, and why", list_of(mapping_of(skipped_fields))}}};
+  return file_of_measurements_fields().section();
 }
 
 CollectiveMeasurements read_collective_measurements(const YamlValue& document) {
   YamlMap map(document);
   map.require_schema("gradwire.collective_measurements/1");
   CollectiveMeasurements read;
-  std::set<std::string> ids;
-  read.tables = read_tables(map, "tables", ids);
-  read.choices = read_tables(map, "choices", ids);
-  for (const YamlMap& entry : map.maps("skipped")) {
-    Skipped skipped;
-    skipped_fields().read_all(entry, skipped);
-  }
-  map.finish();
+  file_of_measurements_fields().read_all(std::move(map), read);
   return read;
 }
 

@@ -29,6 +29,7 @@ const std::vector<ConstantSet>& constant_sets() {
       {"cpu", read_into<HostCpu, read_cpu_constants>, true},
       {"offload", read_into<HostOffloadRates, read_offload_constants>, true},
       {"kernels", read_into<KernelConstants, read_kernel_constants>, true},
+      {"memory", read_into<MemoryConstants, read_memory_constants>, true},
   };
   return sets;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "sim/config/data_files.hpp"
 #include "sim/config/yaml/fields.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
@@ -38,36 +40,61 @@ const Fields<ConstantSource>& source_fields() {
   return fields;
 }
 
-Section constant_section() {
-  const ValueInfo any{.type = ValueInfo::Type::any};
-  return {"constant",
-          "a constant",
-          {{"value", required, "a number, or a list of numbers", any},
-           {"unit", "none", "of the number"},
-           {"source", "the first of the file's", "a name of `sources`"}}};
+/// A constant as its file has it.
+struct WrittenConstant {
+  const YamlValue* value = nullptr;
+  std::string unit;
+  const YamlValue* source = nullptr;
+  SourceLocation where;
+};
+
+const Fields<WrittenConstant>& constant_fields() {
+  using Constant = WrittenConstant;
+  static const Fields<Constant> fields = {
+      "constant",
+      "a constant",
+      {{{"value", required, "a number, or a list of numbers", {.type = ValueInfo::Type::any}},
+        [](YamlMap& map, Constant& constant) {
+          constant.value = &map.require_value("value", "a number, or a list of numbers");
+          constant.where = map.where();
+        }},
+       field("unit", &Constant::unit, "of the number", {}, "none"),
+       {{"source", "the first of the file's", "a name of `sources`"},
+        [](YamlMap& map, Constant& constant) { constant.source = map.find("source"); }}}};
+  return fields;
 }
 
-/// A mapping with names of the file's own.
-ValueInfo named(const std::string& name, const std::string& entry, Section (*section)()) {
-  return mapping_of([=] {
-    return Section{.name = name,
-                   .summary = section().summary + ", by name",
-                   .keys = {},
-                   .others = KeyInfo{entry, "none", section().summary, mapping_of(section)}};
-  });
+/// A file.
+struct WrittenConstants {
+  std::string set;
+  std::string of;
+  std::string like;
+  std::vector<std::pair<std::string, ConstantSource>> sources;
+  std::vector<std::pair<std::string, WrittenConstant>> constants;
+};
+
+const Fields<WrittenConstants>& file_of_constants_fields() {
+  using File = WrittenConstants;
+  static const Fields<File> fields = {
+      "constants_file",
+      "constants of one thing, each with unit and source",
+      {field("set", &File::set, "which constants there are", {}, required),
+       field("of", &File::of, "the thing", {}, required),
+       {{"like", "none", "a file of `profiles/libraries` that has what this one has not"},
+        [](YamlMap& map, File& file) {
+          if (map.find("like") != nullptr) {
+            file.like = require_data(map, "like", DataKind::constants);
+          }
+        }},
+       by_name("sources", &File::sources, "SOURCE", source_fields, "by name", required),
+       by_name("constants", &File::constants, "CONSTANT", constant_fields, "by name", required)}};
+  return fields;
 }
 
 }  // namespace
 
 Section constants_section() {
-  return {"constants_file",
-          "constants of one thing, each with unit and source",
-          {{"set", required, "which constants there are"},
-           {"of", required, "the thing"},
-           {"like", "none", "a file of `profiles/libraries` that has what this one has not"},
-           {"sources", required, "by name",
-            named("sources", "SOURCE", [] { return source_fields().section(); })},
-           {"constants", required, "by name", named("constants", "CONSTANT", constant_section)}}};
+  return file_of_constants_fields().section();
 }
 
 Constants::Constants(const YamlValue& document) {
@@ -87,35 +114,33 @@ void Constants::add(const YamlValue& document, bool is_own, int depth) {
   File& file = files_.emplace_back(File{&document});
   YamlMap map(document);
   map.require_schema("gradwire.constants/1");
-  const auto set = map.require<std::string>("set");
-  const auto of = map.require<std::string>("of");
-  if (is_own) {
-    set_ = set;
-    of_ = of;
-  } else if (set != set_) {
-    map.fail("set", fmt::format("'set' is '{}'; another file's 'like' expects '{}'", set, set_));
-  }
-  if (map.find("like") != nullptr) {
-    const auto like = require_data(map, "like", DataKind::constants);
-    if (depth == 0) map.fail("like", "'like' goes in a circle; expected a file with all constants");
-    add(loaded_yaml(data_file(DataKind::constants, like).string()), false, depth - 1);
-  }
-  YamlMap sources = map.require_map("sources");
-  const std::vector<std::string> names = sources.keys();
-  if (names.empty()) map.fail("sources", "'sources' is empty; expected at least one");
-  for (const std::string& name : names) {
-    source_fields().read_all(sources.require_map(name), file.sources[name]);
-  }
-  YamlMap constants = map.require_map("constants");
-  for (const std::string& name : constants.keys()) {
-    YamlMap entry = constants.require_map(name);
-    const YamlValue& value = entry.require_value("value", "a number, or a list of numbers");
-    const auto unit = entry.value_or<std::string>("unit", "");
-    const std::string source = entry.choice_or("source", names.front(), names);
-    entry.finish();
-    entries_[name] = {&value, unit, &entry.where(), &file.sources.at(source)};
-  }
+  WrittenConstants written;
+  file_of_constants_fields().read(map, written);
   map.finish();
+  if (is_own) {
+    set_ = written.set;
+    of_ = written.of;
+  } else if (written.set != set_) {
+    map.fail("set",
+             fmt::format("'set' is '{}'; another file's 'like' expects '{}'", written.set, set_));
+  }
+  if (!written.like.empty()) {
+    if (depth == 0) map.fail("like", "'like' goes in a circle; expected a file with all constants");
+    add(loaded_yaml(data_file(DataKind::constants, written.like).string()), false, depth - 1);
+  }
+  if (written.sources.empty()) {
+    map.fail("sources", "'sources' is empty; expected at least one");
+  }
+  std::vector<std::string> names;
+  for (auto& [name, source] : written.sources) {
+    names.push_back(name);
+    file.sources[name] = std::move(source);
+  }
+  for (const auto& [name, constant] : written.constants) {
+    const std::string& source = constant.source == nullptr ? names.front() : constant.source->text;
+    if (!file.sources.contains(source)) fail_choice(*constant.source, "source", names);
+    entries_[name] = {constant.value, constant.unit, constant.where, &file.sources.at(source)};
+  }
 }
 
 std::vector<StatedConstant> Constants::stated() const {
@@ -140,7 +165,7 @@ const YamlValue& Constants::value_of(const std::string& name, const std::string&
   Entry& entry = found->second;
   entry.is_read = true;
   if (entry.unit != unit) {
-    throw ConfigError(*entry.where,
+    throw ConfigError(entry.where,
                       fmt::format("'{}' has {}; expected {}", name,
                                   entry.unit.empty() ? "no unit" : "unit '" + entry.unit + "'",
                                   unit.empty() ? "none" : "'" + unit + "'"));
@@ -167,8 +192,8 @@ void Constants::finish() const {
   }
   for (const auto& [name, entry] : entries_) {
     if (entry.is_read) continue;
-    throw ConfigError(*entry.where, fmt::format("there is no constant '{}' in set '{}'{}", name,
-                                                set_, suggestion(name, known)));
+    throw ConfigError(entry.where, fmt::format("there is no constant '{}' in set '{}'{}", name,
+                                               set_, suggestion(name, known)));
   }
 }
 

@@ -75,7 +75,7 @@ class Constants {
   struct Entry {
     const YamlValue* value = nullptr;
     std::string unit;
-    const SourceLocation* where = nullptr;
+    SourceLocation where{};
     const ConstantSource* source = nullptr;
     bool is_read = false;
   };

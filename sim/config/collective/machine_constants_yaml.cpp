@@ -38,6 +38,17 @@ void read_kernel_constants(Constants& from, KernelConstants& to) {
   from.read("attention_backward_wait", "us", to.attention_backward_wait);
   from.read("fp32_half_intensity", "", to.fp32_half_intensity);
   from.read("matrix_half_intensity", "", to.matrix_half_intensity);
+  from.read("fp32_tiles", "", to.fp32_tiles);
+  from.read("matrix_tiles", "", to.matrix_tiles);
+  from.read("split_depth_min", "", to.split_depth_min);
+  from.read("flash_1_slowness", "", to.flash_1_slowness);
+  from.read("triton_forward_slowness", "", to.triton_forward_slowness);
+  from.read("triton_backward_slowness", "", to.triton_backward_slowness);
+}
+
+void read_memory_constants(Constants& from, MemoryConstants& to) {
+  from.read("slack_share", "", to.slack_share);
+  from.read("context", "MiB", to.context);
 }
 
 const HostCpu& shipped_cpu() {
@@ -48,6 +59,11 @@ const HostCpu& shipped_cpu() {
 const HostOffloadRates& shipped_offload() {
   static const HostOffloadRates rates = shipped_set("offload", read_offload_constants);
   return rates;
+}
+
+const MemoryConstants& shipped_memory() {
+  static const MemoryConstants memory = shipped_set("memory", read_memory_constants);
+  return memory;
 }
 
 const KernelConstants& shipped_kernels() {

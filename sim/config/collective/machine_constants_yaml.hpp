@@ -7,14 +7,17 @@
 
 namespace gradwire::config {
 
-/// Constants of all machines: those of profiles/libraries' cpu.yaml, offload.yaml, kernels.yaml.
+/// Constants of all machines: those of profiles/libraries' cpu.yaml, offload.yaml, kernels.yaml,
+/// memory.yaml.
 [[nodiscard]] const HostCpu& shipped_cpu();
 [[nodiscard]] const HostOffloadRates& shipped_offload();
 [[nodiscard]] const KernelConstants& shipped_kernels();
+[[nodiscard]] const MemoryConstants& shipped_memory();
 
-/// Read a file of one of the sets "cpu", "offload", "kernels".
+/// Read a file of one of the sets "cpu", "offload", "kernels", "memory".
 void read_cpu_constants(Constants& from, HostCpu& to);
 void read_offload_constants(Constants& from, HostOffloadRates& to);
 void read_kernel_constants(Constants& from, KernelConstants& to);
+void read_memory_constants(Constants& from, MemoryConstants& to);
 
 }  // namespace gradwire::config

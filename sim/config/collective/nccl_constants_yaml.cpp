@@ -118,6 +118,7 @@ void read_nccl_measured(Constants& from, NcclConstants& to) {
   from.read("ring_slices", "", to.measured.ring_slices);
   from.read("ring_slice_min", "B", to.measured.ring_slice_min);
   from.read("prompt_message", "B", to.measured.prompt_message);
+  from.read("nvls_lane", "GB/s", to.measured.nvls_lane);
   from.read("nvls_chunk", "B", to.measured.nvls_chunk);
   from.read("nvls_cut_rounds", "", to.measured.nvls_cut_rounds);
   from.read("nvls_cut_chunk", "B", to.measured.nvls_cut_chunk);
@@ -147,6 +148,7 @@ void read_nccl_generation(Constants& from, NcclGeneration& to) {
     from.read("nvls_link", "", to.nvls_link);
     from.read("nvls_base", "us", to.nvls_base);
     from.read("nvls_loop", "us", to.nvls_loop);
+    from.read("nvls_loop_gpus", "", to.nvls_loop_gpus);
     from.read("nvls_tree_link", "", to.nvls_tree_link);
     from.read("nvls_channels", "", to.nvls_channels);
     from.read("nvls_tree_channels", "", to.nvls_tree_channels);
