@@ -165,6 +165,9 @@ struct Exchange {
   Seconds startup{};  ///< beside the links' latency, once
 };
 
+/// Is shown one exchange after the other; each may be written over the one before it.
+using ExchangeVisit = std::function<void(const Exchange&)>;
+
 /// The worker whose exchange this is: who receives its first message, or who sends it to a server.
 [[nodiscard]] inline int worker_of(const Exchange& exchange) {
   const Message& first = exchange.phases.front().front();
@@ -280,7 +283,7 @@ class Strategy {
   [[nodiscard]] virtual std::vector<Exchange> exchanges() const { return {}; }
 
   /// The same, one after the other: a thousand servers have a million.
-  virtual void visit_exchanges(const std::function<void(const Exchange&)>& visit) const {
+  virtual void visit_exchanges(const ExchangeVisit& visit) const {
     for (const Exchange& exchange : exchanges()) visit(exchange);
   }
 

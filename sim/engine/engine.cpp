@@ -278,8 +278,9 @@ std::unique_ptr<Engine> make_engine(ClusterLinks links, std::span<const Pattern>
     }
     return make_engine(links, whole, options);
   }
-  return std::make_unique<EventEngine>(reduce(links, patterns, choice, options),
-                                       LinkShares(patterns), options);
+  // The shares come when the graph is gone: both are large.
+  Reduced reduced = reduce(links, patterns, choice, options);
+  return std::make_unique<EventEngine>(std::move(reduced), LinkShares(patterns), options);
 }
 
 }  // namespace gradwire

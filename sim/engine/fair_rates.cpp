@@ -28,9 +28,9 @@ std::vector<double> number_rows(RouteClasses& routes) {
 
 }  // namespace
 
-FairRates::FairRates(const FlowProblem& problem, double slack)
+FairRates::FairRates(const FlowProblem& problem, double slack, bool in_turn)
     : slack_(std::max(slack, full_within)),
-      routes_(problem),
+      routes_(problem, in_turn),
       first_(routes_.own.size(), no_stream),
       kept_(routes_.own.size(), no_stream) {
   for (const double capacity : number_rows(routes_)) {
@@ -49,6 +49,9 @@ FairRates::FairRates(const FlowProblem& problem, double slack)
   for (std::size_t route = 0; route < first_.size(); ++route) {
     uses_most_ = std::max<std::size_t>(uses_most_, routes_.begin[route + 1] - routes_.begin[route]);
   }
+  // Mostly one of each route class at most: they must not be moved as they come.
+  streams_.reserve(first_.size());
+  position_.reserve(first_.size() * uses_most_);
 }
 
 FairRates::StreamId FairRates::stream_of(std::uint32_t route, double cap) {

@@ -37,7 +37,8 @@ class FairRates {
 
   /// @param slack  share of a full row's capacity that may stay unused before its rates rise, >= 0.
   ///               No row is ever overfull.
-  FairRates(const FlowProblem& problem, double slack);
+  /// @param in_turn  false: copies take no turns, and share by flow.
+  FairRates(const FlowProblem& problem, double slack, bool in_turn = true);
 
   /// Flows through a column, each at `cap` bytes per second at most.
   /// @param flows  how many, > 0.

@@ -43,6 +43,12 @@ class Builder {
 
  private:
   static constexpr std::uint32_t unused = FlowGraph::no_group;
+  /// Pairs of ranks with so many connections each.
+  struct Connections {
+    int of_pair = 0;
+    PairIndex pairs{};                   ///< (source, destination)
+    std::vector<std::uint32_t> links{};  ///< by number of the pair
+  };
   using KindKey = std::tuple<double, std::int64_t, Hop, double>;
 
   void reserve(std::span<const Pattern> patterns) {
@@ -52,6 +58,7 @@ class Builder {
       for (const Phase& phase : pattern.phases) {
         flows += phase.flows.size();
         for (const PatternFlow& flow : phase.flows) path += flow.path_size;
+        if (pattern.connections > 0) path += phase.flows.size();  // and what their pairs share
       }
     }
     graph_.kind.reserve(flows);
@@ -97,8 +104,7 @@ class Builder {
         const LinkId id = graph_.link_id[first_link_];
         if (id != FlowGraph::no_link) seats_[at(id)] = unused;
       }
-      rank_pairs_ = connections_ = PairIndex();
-      connection_link_.clear();
+      connections_.clear();
     }
     const auto begin = static_cast<std::uint32_t>(graph_.flow_count());
     const auto size = static_cast<std::uint32_t>(phase.flows.size());
@@ -193,15 +199,15 @@ class Builder {
   /// What the connections from one rank to another carry: a library that says how many it opens
   /// opens them once, for all its collectives.
   std::uint32_t connection(const PatternFlow& flow, int connections, double capacity) {
-    const auto ranks = rank_pairs_.of(static_cast<PairIndex::Number>(flow.source),
-                                      static_cast<PairIndex::Number>(flow.destination));
-    bool is_new = false;
-    const auto number = connections_.of(ranks, static_cast<PairIndex::Number>(connections), is_new);
-    if (is_new) {
-      connection_link_.push_back(static_cast<std::uint32_t>(graph_.link_id.size()));
-      add_link(FlowGraph::no_link, capacity_of(capacity));
+    auto opened = std::ranges::find(connections_, connections, &Connections::of_pair);
+    if (opened == connections_.end()) {
+      opened = connections_.insert(opened, {.of_pair = connections});
     }
-    return connection_link_[number];
+    bool is_new = false;
+    const auto number = opened->pairs.of(static_cast<PairIndex::Number>(flow.source),
+                                         static_cast<PairIndex::Number>(flow.destination), is_new);
+    if (is_new) opened->links.push_back(add_link(FlowGraph::no_link, capacity_of(capacity)));
+    return opened->links[number];
   }
 
   std::uint32_t group_of(int group) {
@@ -225,9 +231,7 @@ class Builder {
   // Flows stand by groups, and kinds return: what was found last is mostly what is looked for.
   std::array<std::uint32_t, 2> recent_kinds_ = {unused, unused};
   std::optional<std::pair<int, std::uint32_t>> last_group_;
-  PairIndex rank_pairs_;                        ///< (source, destination)
-  PairIndex connections_;                       ///< (of rank_pairs_, how many connections)
-  std::vector<std::uint32_t> connection_link_;  ///< by number of connections_
+  std::vector<Connections> connections_;
   // Of a pipeline: the last flow to arrive at each rank, for each flow of this phase the one that
   // arrived where it does before it, and the first flow of the group that is being added.
   std::vector<std::uint32_t> last_arrival_;

@@ -29,21 +29,18 @@ constexpr std::size_t heap_least = 64;
 /// A clock that counts more bytes begins anew: so that its rounding stays below a millionth of one.
 constexpr double served_most = 1e9;
 
-/// With slack no copy takes turns exactly.
-FlowProblem by_flow(FlowProblem problem) {
-  problem.copies.clear();
-  return problem;
-}
-
 /// Streams that a row limits have its rate: what is served to them is counted once, by the row's
 /// clock, and only the first end of each clock is looked for. Other streams have their own clocks.
 class IncrementalTransport final : public Transport {
  public:
   IncrementalTransport(const FlowProblem& problem, double slack)
-      : rates_(slack > 0 ? by_flow(problem) : problem, slack),
+      : rates_(problem, slack, slack == 0),
         slack_(std::max(slack, slack_least)),
         clocks_(rates_.rows()) {
     if (slack > 0) parts_.emplace(problem);
+    // Mostly one of each column at most: hundreds of thousands must not be moved as they come.
+    streams_.reserve(problem.columns.size());
+    clocks_.reserve(rates_.rows() + problem.columns.size());
   }
 
   void start(std::uint32_t column, double bytes, double rate_cap, Token token) override {

@@ -11,6 +11,11 @@ namespace {
 using Node = std::uint32_t;
 using ClassId = std::uint32_t;
 
+/// Nodes are met in no order, and wait for memory unless asked for so many before.
+constexpr std::size_t nodes_ahead = 12;
+/// So many are gathered before they are counted: they stay in the first cache.
+constexpr std::size_t met_most = 4096;
+
 /// Of a part's nodes, its flows come first, then its links, then its groups.
 class Refiner {
  public:
@@ -21,13 +26,28 @@ class Refiner {
 
  private:
   [[nodiscard]] Node first_group() const { return flows_ + links_; }
-  [[nodiscard]] std::span<const Node> neighbours_of(Node node) const {
-    return std::span(neighbours_).subspan(begins_[node], begins_[node + 1] - begins_[node]);
+  /// Calls visit(link or group) for each of a flow's.
+  template <class Visit>
+  void visit_shared_by(Node flow, Visit visit) const {
+    for (const std::uint32_t link : graph_.links_of(begin_.flow_begin + flow)) {
+      visit(flows_ + (link - begin_.link_begin));
+    }
+    const std::uint32_t group = graph_.group[begin_.flow_begin + flow];
+    if (group != FlowGraph::no_group) visit(first_group() + (group - begin_.group_begin));
+  }
+  [[nodiscard]] std::span<const Node> flows_of(Node shared) const {
+    const Node index = shared - flows_;
+    return std::span(flows_by_shared_).subspan(begins_[index], begins_[index + 1] - begins_[index]);
   }
   [[nodiscard]] std::uint32_t degree_of(Node node) const {
-    return begins_[node + 1] - begins_[node];
+    if (node >= flows_) return begins_[node - flows_ + 1] - begins_[node - flows_];
+    const std::size_t flow = begin_.flow_begin + node;
+    const bool grouped = graph_.group[flow] != FlowGraph::no_group;
+    return static_cast<std::uint32_t>(graph_.links_of(flow).size()) + (grouped ? 1 : 0);
   }
-  void index_neighbours();
+  /// Gathers a node's neighbours. @param soon  one of its class that is met soon.
+  void meet(Node member, Node soon);
+  void index_flows();
   void sort_by_kind_and_capacity();
   void split_by_degree();
   void stack_all_but_largest();
@@ -58,6 +78,7 @@ class Refiner {
 
   void sort_by(const std::vector<std::uint32_t>& colour, std::uint32_t colours);
   void split_by(ClassId splitter);
+  void count_met();
   void split_by_counts();
   void count_hits();
   void move_to_tail(Node node);
@@ -70,8 +91,9 @@ class Refiner {
   Node flows_ = 0;
   Node links_ = 0;
   Node nodes_ = 0;
-  std::vector<std::uint32_t> begins_;  // node -> its neighbours_[begins_[node], begins_[node + 1])
-  std::vector<Node> neighbours_;       // of flows links and groups, of these flows
+  // Of links and groups, numbered from 0: flows_by_shared_[begins_[index], begins_[index + 1])
+  std::vector<std::uint32_t> begins_;
+  std::vector<Node> flows_by_shared_;
   std::vector<Node> order_;
   std::vector<State> states_;
   std::vector<Class> classes_;
@@ -88,7 +110,7 @@ void Refiner::run(const GraphPart& begin, const GraphPart& end) {
   flows_ = end.flow_begin - begin.flow_begin;
   links_ = end.link_begin - begin.link_begin;
   nodes_ = flows_ + links_ + (end.group_begin - begin.group_begin);
-  index_neighbours();
+  index_flows();
   sort_by_kind_and_capacity();
   split_by_degree();
   stack_all_but_largest();
@@ -137,7 +159,7 @@ void Refiner::stack_all_but_largest() {
   const auto first_of = [this](ClassId id) { return order_[classes_[id].begin]; };
   const auto neighbours = [&](ClassId id) { return classes_[id].size * degree_of(first_of(id)); };
   const std::uint32_t groups = nodes_ - first_group();
-  const bool all_grouped = begins_[nodes_] - begins_[first_group()] == flows_;
+  const bool all_grouped = begins_.back() - begins_[links_] == flows_;
   stack_.clear();
   for (ClassId id = 0; id < classes_.size(); ++id) {
     classes_[id].waits = false;
@@ -154,26 +176,17 @@ void Refiner::stack_all_but_largest() {
   for (const ClassId id : stack_) classes_[id].waits = true;
 }
 
-void Refiner::index_neighbours() {
-  neighbours_.clear();
-  begins_.assign(nodes_ + 1, 0);
-  for (Node node = 0; node < flows_; ++node) {
-    const std::size_t flow = begin_.flow_begin + node;
-    for (const std::uint32_t link : graph_.links_of(flow)) {
-      neighbours_.push_back(flows_ + (link - begin_.link_begin));
-    }
-    const std::uint32_t group = graph_.group[flow];
-    if (group != FlowGraph::no_group) {
-      neighbours_.push_back(first_group() + (group - begin_.group_begin));
-    }
-    begins_[node + 1] = static_cast<std::uint32_t>(neighbours_.size());
-  }
-  for (const Node shared : neighbours_) ++begins_[shared + 1];
-  std::partial_sum(begins_.begin() + flows_, begins_.end(), begins_.begin() + flows_);
-  neighbours_.resize(begins_.back());
-  std::vector<std::uint32_t> next(begins_.begin() + flows_, begins_.end() - 1);
+/// Only this way round: what a flow passes is read from the graph.
+void Refiner::index_flows() {
+  begins_.assign(nodes_ - flows_ + 1, 0);
   for (Node flow = 0; flow < flows_; ++flow) {
-    for (const Node shared : neighbours_of(flow)) neighbours_[next[shared - flows_]++] = flow;
+    visit_shared_by(flow, [this](Node shared) { ++begins_[shared - flows_ + 1]; });
+  }
+  std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
+  flows_by_shared_.resize(begins_.back());
+  std::vector<std::uint32_t> next(begins_.begin(), begins_.end() - 1);
+  for (Node flow = 0; flow < flows_; ++flow) {
+    visit_shared_by(flow, [&](Node shared) { flows_by_shared_[next[shared - flows_]++] = flow; });
   }
 }
 
@@ -196,20 +209,33 @@ void Refiner::sort_by(const std::vector<std::uint32_t>& colour, std::uint32_t co
 }
 
 void Refiner::split_by(ClassId splitter) {
-  // Nodes are met in no order, and wait for memory unless asked for so many before.
-  constexpr std::size_t ahead = 12;
-  const Class members = classes_[splitter];
-  const std::uint32_t end = members.begin + members.size;
-  for (std::uint32_t i = members.begin; i < end; ++i) {
-    if (i + ahead < end) __builtin_prefetch(&begins_[order_[i + ahead]]);
-    for (const Node node : neighbours_of(order_[i])) met_.push_back(node);
+  const Class whole = classes_[splitter];
+  const auto members = std::span(order_).subspan(whole.begin, whole.size);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    meet(members[i], members[std::min(i + nodes_ahead, members.size() - 1)]);
+    if (met_.size() >= met_most) count_met();
   }
+  count_met();
+  split_by_counts();
+}
+
+void Refiner::meet(Node member, Node soon) {
+  if (member < flows_) {
+    __builtin_prefetch(&graph_.path_begin[begin_.flow_begin + soon]);
+    visit_shared_by(member, [this](Node shared) { met_.push_back(shared); });
+  } else {
+    __builtin_prefetch(&begins_[soon - flows_]);
+    const auto flows = flows_of(member);
+    met_.insert(met_.end(), flows.begin(), flows.end());
+  }
+}
+
+void Refiner::count_met() {
   for (std::size_t i = 0; i < met_.size(); ++i) {
-    if (i + ahead < met_.size()) __builtin_prefetch(&states_[met_[i + ahead]]);
+    if (i + nodes_ahead < met_.size()) __builtin_prefetch(&states_[met_[i + nodes_ahead]]);
     if (states_[met_[i]].count++ == 0) touched_.push_back(met_[i]);
   }
   met_.clear();
-  split_by_counts();
 }
 
 /// Splits the classes of the touched nodes by their counts, and forgets these.

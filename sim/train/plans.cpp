@@ -47,18 +47,24 @@ std::vector<Plans::RankShare> shares_of(const Exchange& exchange, const Job& job
     const auto index = static_cast<std::size_t>(place.index);
     return place.place == Endpoint::Place::server ? job.servers[index] : job.placement[index].node;
   };
-  std::map<int, double> sent;
+  std::vector<Plans::RankShare> sent;  // one a message, mostly by rank
   for (const auto& phase : exchange.phases) {
     for (const Message& message : phase) {
       const bool copy_only =
           machine(message.from) == machine(message.to) &&
           (message.from.place != Endpoint::Place::gpu || message.to.place != Endpoint::Place::gpu);
       if (message.from.place != Endpoint::Place::server && !copy_only) {
-        sent[message.from.index] += message.share;
+        sent.emplace_back(message.from.index, message.share);
       }
     }
   }
-  return {sent.begin(), sent.end()};
+  std::ranges::stable_sort(sent, {}, &Plans::RankShare::first);
+  std::vector<Plans::RankShare> shares;
+  for (const auto& [rank, share] : sent) {
+    if (shares.empty() || shares.back().first != rank) shares.emplace_back(rank, 0);
+    shares.back().second += share;
+  }
+  return shares;
 }
 
 /// Adds the flows of another group that does the same at the same time.

@@ -74,6 +74,12 @@ Exchange reversed(Exchange exchange, std::string name) {
   return exchange;
 }
 
+std::vector<Exchange> visited_exchanges(const Strategy& strategy) {
+  std::vector<Exchange> exchanges;
+  strategy.visit_exchanges([&](const Exchange& exchange) { exchanges.push_back(exchange); });
+  return exchanges;
+}
+
 std::vector<Endpoint> server_places(const JobView& job) {
   std::vector<Endpoint> places;
   places.reserve(job.server_machine.size());

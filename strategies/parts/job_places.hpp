@@ -40,6 +40,9 @@ namespace gradwire {
 /// The same messages the other way, the last phase first.
 [[nodiscard]] Exchange reversed(Exchange exchange, std::string name);
 
+/// Those of a strategy that makes one after the other, together.
+[[nodiscard]] std::vector<Exchange> visited_exchanges(const Strategy& strategy);
+
 /// Where the job's parameter servers stand: as the scenario says; else one on every machine of the
 /// job, in the host memory that its ranks use.
 [[nodiscard]] std::vector<Endpoint> server_places(const JobView& job);

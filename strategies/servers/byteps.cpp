@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/core/refusal.hpp"
+#include "strategies/parts/job_places.hpp"
 #include "strategies/servers/byteps_async.hpp"
 
 namespace gradwire {
@@ -133,18 +134,20 @@ std::vector<CollectiveUse> BytePs::collectives() const {
 }
 
 std::vector<Exchange> BytePs::exchanges() const {
-  if (!through_host()) return {};
-  std::vector<Exchange> exchanges;
+  return visited_exchanges(*this);
+}
+
+void BytePs::visit_exchanges(const ExchangeVisit& visit) const {
+  if (!through_host()) return;
   if (scatters()) {
-    exchanges = {layout_.copy_to_host(options_.part()), layout_.copy_to_gpus(options_.part())};
+    visit(layout_.copy_to_host(options_.part()));
+    visit(layout_.copy_to_gpus(options_.part()));
   }
   for (const int root : options_.reduce_roots) {
-    exchanges.push_back(layout_.copy_from_root(root));
-    exchanges.push_back(layout_.copy_to_root(root));
+    visit(layout_.copy_from_root(root));
+    visit(layout_.copy_to_root(root));
   }
-  if (!distributed()) return exchanges;
-  layout_.add_machines(exchanges, options_.connections, options_.part());
-  return exchanges;
+  if (distributed()) layout_.visit_machines(visit, options_.connections, options_.part());
 }
 
 std::vector<PlanGroup> BytePs::plan(int /*iteration*/) const {

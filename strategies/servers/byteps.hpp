@@ -44,6 +44,7 @@ class BytePs final : public SharedStepStrategy {
   [[nodiscard]] Traits traits() const override;
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
   [[nodiscard]] std::vector<Exchange> exchanges() const override;
+  void visit_exchanges(const ExchangeVisit& visit) const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
   [[nodiscard]] std::vector<Warning> warnings() const override {
     return byteps_warnings(options_, layout_);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "strategies/parts/conditional_knobs.hpp"
+#include "strategies/parts/job_places.hpp"
 
 namespace gradwire {
 namespace {
@@ -94,7 +95,12 @@ std::vector<CollectiveUse> ByteScheduler::collectives() const {
 }
 
 std::vector<Exchange> ByteScheduler::exchanges() const {
-  return all_reduces() ? horovod_->exchanges() : store_->exchanges();
+  return visited_exchanges(*this);
+}
+
+void ByteScheduler::visit_exchanges(const ExchangeVisit& visit) const {
+  if (!all_reduces()) return store_->visit_exchanges(visit);
+  std::ranges::for_each(horovod_->exchanges(), visit);
 }
 
 void ByteScheduler::ended(OperationId operation) {

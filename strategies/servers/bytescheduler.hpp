@@ -54,6 +54,7 @@ class ByteScheduler final : public LayerwiseStrategy {
 
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
   [[nodiscard]] std::vector<Exchange> exchanges() const override;
+  void visit_exchanges(const ExchangeVisit& visit) const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
 
  private:

@@ -75,13 +75,11 @@ KvStore::KvStore(Poster& poster, const KvStoreOptions& options, const JobView& j
   }
 }
 
-std::vector<Exchange> KvStore::exchanges() const {
-  std::vector<Exchange> exchanges;
+void KvStore::visit_exchanges(const ExchangeVisit& visit) const {
   // On the CPU every GPU's whole gradient is needed, and every GPU reads the whole value.
-  exchanges.push_back(on_gpu() ? layout_.copy_from_root() : layout_.copy_to_host(1));
-  exchanges.push_back(on_gpu() ? layout_.copy_to_root() : layout_.copy_back(1));
-  layout_.add_machines(exchanges, options_.connections);
-  return exchanges;
+  visit(on_gpu() ? layout_.copy_from_root() : layout_.copy_to_host(1));
+  visit(on_gpu() ? layout_.copy_to_root() : layout_.copy_back(1));
+  layout_.visit_machines(visit, options_.connections);
 }
 
 std::vector<CollectiveUse> KvStore::collectives() const {

@@ -52,7 +52,7 @@ class KvStore {
   KvStore(const KvStore&) = delete;
   KvStore& operator=(const KvStore&) = delete;
 
-  [[nodiscard]] std::vector<Exchange> exchanges() const;
+  void visit_exchanges(const ExchangeVisit& visit) const;
   [[nodiscard]] std::vector<CollectiveUse> collectives() const;
   [[nodiscard]] int servers() const { return layout_.servers(); }
 

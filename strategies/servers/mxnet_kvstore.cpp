@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
+
+#include "strategies/parts/job_places.hpp"
 
 namespace gradwire {
 
@@ -26,8 +29,12 @@ std::vector<CollectiveUse> MxnetKvStore::collectives() const {
 }
 
 std::vector<Exchange> MxnetKvStore::exchanges() const {
-  if (servers_) return servers_->exchanges();
-  return local_ ? local_->exchanges() : std::vector<Exchange>{};
+  return visited_exchanges(*this);
+}
+
+void MxnetKvStore::visit_exchanges(const ExchangeVisit& visit) const {
+  if (servers_) return servers_->visit_exchanges(visit);
+  if (local_) std::ranges::for_each(local_->exchanges(), visit);
 }
 
 void MxnetKvStore::exchange(TensorId key, OperationId flag) {

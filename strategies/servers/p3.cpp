@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "strategies/parts/job_places.hpp"
+
 namespace gradwire {
 
 StrategyMaker P3::read(Knobs& knobs) {
@@ -46,6 +48,10 @@ void P3::exchange(TensorId tensor, OperationId flag) {
                        if (--*missing == 0) poster_.post(Raise{flag});
                      }});
   }
+}
+
+std::vector<Exchange> P3::exchanges() const {
+  return visited_exchanges(*this);
 }
 
 std::vector<PlanGroup> P3::plan(int /*iteration*/) const {

@@ -27,7 +27,8 @@ class P3 final : public LayerwiseStrategy {
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override {
     return store_.collectives();
   }
-  [[nodiscard]] std::vector<Exchange> exchanges() const override { return store_.exchanges(); }
+  [[nodiscard]] std::vector<Exchange> exchanges() const override;
+  void visit_exchanges(const ExchangeVisit& visit) const override { store_.visit_exchanges(visit); }
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
 
  private:

@@ -76,12 +76,10 @@ int PsAsync::exchange(WorkerId worker, int server, bool push) const {
 }
 
 std::vector<Exchange> PsAsync::exchanges() const {
-  std::vector<Exchange> exchanges;
-  visit_exchanges([&exchanges](const Exchange& exchange) { exchanges.push_back(exchange); });
-  return exchanges;
+  return visited_exchanges(*this);
 }
 
-void PsAsync::visit_exchanges(const std::function<void(const Exchange&)>& visit) const {
+void PsAsync::visit_exchanges(const ExchangeVisit& visit) const {
   const std::int64_t count =
       2 * static_cast<std::int64_t>(workers_.size()) * static_cast<std::int64_t>(places_.size());
   if (count > exchanges_max) {

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -44,7 +43,7 @@ class PsAsync final : public StepStrategy {
   [[nodiscard]] Traits traits() const override;
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override { return {}; }
   [[nodiscard]] std::vector<Exchange> exchanges() const override;
-  void visit_exchanges(const std::function<void(const Exchange&)>& visit) const override;
+  void visit_exchanges(const ExchangeVisit& visit) const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
   /// Of a group of variables: updates by others between its pull and the worker's own update.
   [[nodiscard]] std::optional<double> staleness() const override;

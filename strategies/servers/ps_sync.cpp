@@ -1,7 +1,6 @@
 #include "strategies/servers/ps_sync.hpp"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -116,24 +115,35 @@ std::vector<int> PsSync::pushing_ranks() const {
 }
 
 std::vector<Exchange> PsSync::exchanges() const {
+  return visited_exchanges(*this);
+}
+
+void PsSync::visit_exchanges(const ExchangeVisit& visit) const {
   Exchange down{.name = "gradients to host memory", .phases = {{}}};
   for (const int rank : all_ranks(job_)) {
     down.phases.front().push_back({gpu_of(rank), host_of(rank)});
   }
-  const auto up = reversed(down, "").phases.front();
-  std::vector<Exchange> exchanges = {std::move(down)};
+  visit(down);
+  // Hundreds of servers have millions of messages: each server's are written over those before
+  // them.
+  Exchange push{.name = {}, .phases = {{}}};
+  Exchange pull = push;
+  if (!options_.on_gpus) pull.phases.push_back(reversed(std::move(down), "").phases.front());
+  const std::vector<int> ranks = pushing_ranks();
   for (std::size_t server = 0; server < places_.size(); ++server) {
-    Exchange push{.name = "push to server " + std::to_string(server), .phases = {{}}};
-    for (const int rank : pushing_ranks()) {
-      const Endpoint from = options_.on_gpus ? gpu_of(rank) : host_of(rank);
-      if (from != places_[server]) push.phases.front().push_back({from, places_[server]});
+    push.name = "push to server " + std::to_string(server);
+    pull.name = "pull from server " + std::to_string(server);
+    push.phases.front().clear();
+    pull.phases.front().clear();
+    for (const int rank : ranks) {
+      const Endpoint worker = options_.on_gpus ? gpu_of(rank) : host_of(rank);
+      if (worker == places_[server]) continue;
+      push.phases.front().push_back({worker, places_[server]});
+      pull.phases.front().push_back({places_[server], worker});
     }
-    Exchange pull = reversed(push, "pull from server " + std::to_string(server));
-    if (!options_.on_gpus) pull.phases.push_back(up);
-    exchanges.push_back(std::move(push));
-    exchanges.push_back(std::move(pull));
+    visit(push);
+    visit(pull);
   }
-  return exchanges;
 }
 
 void PsSync::begin(int iteration, WorkerId /*worker*/) {
@@ -240,13 +250,15 @@ PsSync::Callers PsSync::callers_of(const Endpoint& server) const {
                           ? job_.server_machine[static_cast<std::size_t>(server.index)]
                           : machine_of(job_, server.index);
   Callers callers;
-  std::map<int, int> of_process;
+  std::vector<int> of_process;
   for (const int rank : pushing_ranks()) {
     const int own = machine_of(job_, rank);
     if (options_.worker == ServedWorker::machine && own == machine) continue;
     ++callers.all;
-    int& here = of_process[options_.worker == ServedWorker::gpu ? rank : own];
-    callers.of_process = std::max(callers.of_process, ++here);
+    const auto process =
+        static_cast<std::size_t>(options_.worker == ServedWorker::gpu ? rank : own);
+    if (process >= of_process.size()) of_process.resize(process + 1);
+    callers.of_process = std::max(callers.of_process, ++of_process[process]);
   }
   return callers;
 }

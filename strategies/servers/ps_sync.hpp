@@ -57,6 +57,7 @@ class PsSync final : public StepStrategy {
   [[nodiscard]] Traits traits() const override;
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override { return {}; }
   [[nodiscard]] std::vector<Exchange> exchanges() const override;
+  void visit_exchanges(const ExchangeVisit& visit) const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
 
  private:

@@ -78,29 +78,35 @@ Endpoint ServerLayout::last_memory(const std::vector<int>& ranks, int part) {
   return host_of(ranks[ranks.size() - static_cast<std::size_t>(size)]);
 }
 
-void ServerLayout::add_servers(std::vector<Exchange>& exchanges,
-                               const std::vector<Endpoint>& workers, int connections) const {
+void ServerLayout::visit_servers(const ExchangeVisit& visit, const std::vector<Endpoint>& workers,
+                                 int connections) const {
+  // A thousand servers have millions of messages: each server's are written over those before them.
+  auto push = single_phase({}, connections);
+  for (const Endpoint& worker : workers) push.phases.front().push_back({worker, worker});
+  Exchange pull = push;
   for (std::size_t server = 0; server < places_.size(); ++server) {
-    auto push = single_phase(fmt::format("push to server {}", server), connections);
-    for (const Endpoint& worker : workers) push.phases.front().push_back({worker, places_[server]});
-    exchanges.push_back(push);
-    exchanges.push_back(reversed(std::move(push), fmt::format("pull from server {}", server)));
+    push.name = fmt::format("push to server {}", server);
+    pull.name = fmt::format("pull from server {}", server);
+    for (Message& message : push.phases.front()) message.to = places_[server];
+    for (Message& message : pull.phases.front()) message.from = places_[server];
+    visit(push);
+    visit(pull);
   }
 }
 
-void ServerLayout::add_machines(std::vector<Exchange>& exchanges, int connections, int part) const {
+void ServerLayout::visit_machines(const ExchangeVisit& visit, int connections, int part) const {
   std::vector<Endpoint> workers;
   for (const int root : roots_) workers.push_back(last_memory(ranks_beside(root), part));
-  add_servers(exchanges, workers, connections);
+  visit_servers(visit, workers, connections);
 }
 
-void ServerLayout::add_ranks(std::vector<Exchange>& exchanges, int connections) const {
+void ServerLayout::visit_ranks(const ExchangeVisit& visit, int connections) const {
   std::vector<Endpoint> workers;
   workers.reserve(machine_of_.size());
   for (int rank = 0; rank < static_cast<int>(machine_of_.size()); ++rank) {
     workers.push_back(gpu_of(rank));
   }
-  add_servers(exchanges, workers, connections);
+  visit_servers(visit, workers, connections);
 }
 
 Exchange ServerLayout::copy_to_host(int part) const {

@@ -31,11 +31,11 @@ class ServerLayout {
   /// Has a machine more ranks than `part`, and does `part` not divide them?
   [[nodiscard]] bool uneven(int part) const;
 
-  /// Adds a push to each server and a pull from it, in turns. Every machine sends the whole, from
+  /// Visits a push to each server and a pull from it, in turns. Every machine sends the whole, from
   /// the memory that its last `part` ranks share, and gets it there.
-  void add_machines(std::vector<Exchange>& exchanges, int connections, int part = 0) const;
+  void visit_machines(const ExchangeVisit& visit, int connections, int part = 0) const;
   /// The same of every rank, from its GPU and to it.
-  void add_ranks(std::vector<Exchange>& exchanges, int connections) const;
+  void visit_ranks(const ExchangeVisit& visit, int connections) const;
   /// Every GPU copies its part of a vector to the host memory that its group of `part` ranks
   /// shares, at the socket of the first of them; the parts are equal, one for each of these ranks.
   /// Source: BytePS, byteps/common/shared_memory.cc: a buffer for each PCIe switch, and one segment
@@ -52,9 +52,9 @@ class ServerLayout {
   [[nodiscard]] Exchange copy_to_root(int root = 0) const;
 
  private:
-  /// Adds a push from these places to each server and a pull into them.
-  void add_servers(std::vector<Exchange>& exchanges, const std::vector<Endpoint>& workers,
-                   int connections) const;
+  /// Visits a push from these places to each server and a pull into them.
+  void visit_servers(const ExchangeVisit& visit, const std::vector<Endpoint>& workers,
+                     int connections) const;
   [[nodiscard]] const std::vector<int>& ranks_beside(int rank) const {
     return ranks_on_[static_cast<std::size_t>(machine_of_[static_cast<std::size_t>(rank)])];
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "strategies/parts/job_places.hpp"
 #include "strategies/servers/tictac_order.hpp"
 
 namespace gradwire {
@@ -49,9 +50,11 @@ Traits TicTac::traits() const {
 }
 
 std::vector<Exchange> TicTac::exchanges() const {
-  std::vector<Exchange> exchanges;
-  layout_.add_ranks(exchanges, options_.connections);
-  return exchanges;
+  return visited_exchanges(*this);
+}
+
+void TicTac::visit_exchanges(const ExchangeVisit& visit) const {
+  layout_.visit_ranks(visit, options_.connections);
 }
 
 ParameterServer& TicTac::server_of(TensorId tensor) {
