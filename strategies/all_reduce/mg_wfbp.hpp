@@ -25,7 +25,7 @@ struct MgWfbpOptions {
   /// The best grouping under the same cost model, in place of the rule: the minimum of
   /// finish_time(), which knows alpha + beta m and when gradients are ready, and no copies into
   /// buffers, negotiation or slowed kernels. Simulated with those, it can end later than the rule's
-  /// grouping; by 0.2 % was seen.
+  /// grouping; by 3.6 % was seen.
   bool optimal = false;
 };
 
