@@ -6,6 +6,7 @@
 #include <cassert>
 #include <numeric>
 
+#include "sim/config/collective/machine_constants_yaml.hpp"
 #include "sim/report/metrics.hpp"
 
 namespace gradwire::cli {
@@ -34,7 +35,8 @@ Job job_of(const config::Scenario& scenario) {
           .micro_batches = scenario.grad_accumulation,
           .classes = &scenario.classes,
           .servers = scenario.servers,
-          .uneven_inputs = scenario.uneven_inputs};
+          .uneven_inputs = scenario.uneven_inputs,
+          .doubts = config::shipped_doubts()};
 }
 
 namespace {

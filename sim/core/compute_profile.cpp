@@ -159,10 +159,6 @@ ComputeProfile scaled_to(ComputeProfile profile, Seconds iteration) {
   return profile;
 }
 
-RelativeError together(const RelativeError& a, const RelativeError& b) {
-  return {.low = std::hypot(a.low, b.low), .high = std::hypot(a.high, b.high)};
-}
-
 std::vector<TensorId> reverse_registration_order(int tensors) {
   std::vector<TensorId> order(static_cast<std::size_t>(tensors));
   std::iota(order.rbegin(), order.rend(), 0);

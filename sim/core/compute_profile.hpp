@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/core/host_step.hpp"
+#include "sim/core/uncertainty.hpp"
 #include "sim/core/units.hpp"
 
 namespace gradwire {
@@ -70,17 +71,6 @@ struct BackwardMoment {
   Bytes activations{0};        ///< still kept
   std::int64_t gradients = 0;  ///< elements of those made so far
 };
-
-/// How much shorter or longer a time may be than it is given, relative to it.
-struct RelativeError {
-  double low = 0;
-  double high = 0;
-
-  bool operator==(const RelativeError&) const = default;
-};
-
-/// Of two errors that do not depend on each other: the roots of their squares.
-[[nodiscard]] RelativeError together(const RelativeError& a, const RelativeError& b);
 
 /// What one GPU does in one iteration of a model without communication.
 ///

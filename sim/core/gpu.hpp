@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/core/uncertainty.hpp"
 #include "sim/core/units.hpp"
 
 namespace gradwire {
@@ -89,6 +90,7 @@ struct GpuSpec {
   std::map<std::string, EfficiencyTable> efficiency;
   KernelConstants kernels;
   MemoryConstants memory;
+  ProfileErrors errors;
 
   /// Operations per second at the clock that the board sustains. REQUIRES: the type has a peak.
   [[nodiscard]] double sustained_flops(const std::string& dtype) const {

@@ -326,10 +326,10 @@ void add_memory(const HostTables& hosts, ComputeProfile& recorded, const ModelDe
                                               {Recompute::none}));
 }
 
-RelativeError analytic_error(const ModelDescription& model, const std::string& dtype) {
+RelativeError analytic_error(const ProfileErrors& errors, const ModelDescription& model,
+                             const std::string& dtype) {
   const bool full_precision = activation_bytes(dtype) == activation_bytes("fp32");
-  return full_precision && is_convolutional(model) ? RelativeError{.low = 0.17, .high = 0.22}
-                                                   : RelativeError{.low = 0.24, .high = 0.28};
+  return full_precision && is_convolutional(model) ? errors.convolutions : errors.others;
 }
 
 namespace {
@@ -383,7 +383,7 @@ ComputeProfile analytic_profile(const HostTables& hosts, ModelDescription model,
   profile.recomputed_flops = batch * flops_made_again(running);
   profile.gpu_busy = profile.forward() + profile.backward() + profile.step();
   add_host(hosts, profile, running, *framework, step, options, setting);
-  profile.model_error = analytic_error(model, dtype);
+  profile.model_error = analytic_error(gpu.errors, model, dtype);
   return profile;
 }
 

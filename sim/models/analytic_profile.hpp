@@ -16,12 +16,10 @@
 
 namespace gradwire {
 
-/// How far an analytic profile may be off. The quantiles of 2 and 92 % of the logarithm of
-/// predicted over measured rate, each series with the root of its rows as weight (as doubts.hpp
-/// weighs them), of the 380 scored rates of one GPU in results/reference/single_gpu.yaml and
-/// compute.yaml: 112 rows of convolutional networks in fp32 and TF32, and the 268 others (mixed
-/// precision, or without convolutions). With each series predicted by the others 87 % are inside.
-[[nodiscard]] RelativeError analytic_error(const ModelDescription& model, const std::string& dtype);
+/// How far an analytic profile may be off: that of convolutional networks in fp32 and TF32, or that
+/// of others (mixed precision, or without convolutions).
+[[nodiscard]] RelativeError analytic_error(const ProfileErrors& errors,
+                                           const ModelDescription& model, const std::string& dtype);
 
 /// Whose kernels fused attention in fp16 and bf16 is: FlashAttention-2, cuDNN's, FlashAttention 1
 /// (PyTorch 2.0 and 2.1), or that in Triton (MosaicML's MPT of 2023).

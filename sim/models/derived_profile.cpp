@@ -188,7 +188,7 @@ ComputeProfile derived_for_gpu(ComputeProfile profile, const GpuSpec& from, cons
   const Setting there{to, profile.batch_per_gpu, profile.dtype};
   derive(profile, here, there);
   note(profile, fmt::format("from {} to {} by roofline per layer", at_clock(from), at_clock(to)),
-       derived_gpu_error);
+       to.errors.other_gpu);
   return profile;
 }
 
@@ -198,12 +198,12 @@ ComputeProfile derived_for_batch(ComputeProfile profile, const GpuSpec& gpu, int
   if (batch == recorded) return profile;
   derive(profile, {gpu, recorded, profile.dtype}, {gpu, batch, profile.dtype});
   note(profile, fmt::format("from batch {} to {} by roofline per layer", recorded, batch),
-       derived_batch_error);
+       gpu.errors.other_batch);
   return profile;
 }
 
 ComputeProfile interpolated_for_batch(const ComputeProfile& one, const ComputeProfile& other,
-                                      int batch) {
+                                      const GpuSpec& gpu, int batch) {
   assert(one.layers.size() == other.layers.size());
   assert(one.batch_per_gpu != other.batch_per_gpu && batch >= 1);
   const double share =
@@ -228,7 +228,7 @@ ComputeProfile interpolated_for_batch(const ComputeProfile& one, const ComputePr
   note(profile,
        fmt::format("batch {} on the line through batches {} and {}", batch, one.batch_per_gpu,
                    other.batch_per_gpu),
-       inside ? interpolated_batch_error : derived_batch_error);
+       inside ? gpu.errors.between_batches : gpu.errors.other_batch);
   return profile;
 }
 
@@ -239,7 +239,7 @@ ComputeProfile derived_for_dtype(ComputeProfile profile, const GpuSpec& gpu,
   const std::string recorded = profile.dtype;
   derive(profile, {gpu, profile.batch_per_gpu, recorded}, {gpu, profile.batch_per_gpu, dtype});
   note(profile, fmt::format("from {} to {} by roofline per layer", recorded, dtype),
-       derived_dtype_error);
+       gpu.errors.other_dtype);
   return profile;
 }
 

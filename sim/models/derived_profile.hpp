@@ -7,14 +7,8 @@
 
 namespace gradwire {
 
-/// How far a derived profile may be off, relative: the worst of what
-/// tests/models/derived_profile_test.cpp holds against traces and published rates (12 % between
-/// GPUs, 5 % between types, 1 % between batches), with room for what no trace has covered. Each
-/// derivation adds its own to ComputeProfile::model_error (root of the squares).
-constexpr double derived_gpu_error = 0.15;
-constexpr double derived_dtype_error = 0.15;
-constexpr double derived_batch_error = 0.05;
-constexpr double interpolated_batch_error = 0.03;
+// Each derivation adds its own of GpuSpec::errors to ComputeProfile::model_error (root of the
+// squares).
 
 /// The profile as another GPU would run it: every layer's time by the ratio of what kernel_time()
 /// gives for its work on the two, the optimizer's by the ratio of memory bandwidths. Host work
@@ -30,9 +24,10 @@ constexpr double interpolated_batch_error = 0.03;
 
 /// Between two recordings of one model on one GPU in one type: every time on the straight line
 /// through the two batches. Outside them the line goes on, and the error is that of
-/// derived_for_batch. REQUIRES: equal layers, different batches.
+/// derived_for_batch. REQUIRES: equal layers, different batches; `gpu` is the profiles'.
 [[nodiscard]] ComputeProfile interpolated_for_batch(const ComputeProfile& one,
-                                                    const ComputeProfile& other, int batch);
+                                                    const ComputeProfile& other, const GpuSpec& gpu,
+                                                    int batch);
 
 /// The profile with another type on the same GPU; fp16 and bf16 are mixed precision, whose casts
 /// of the weights are charged. REQUIRES: `gpu` is the profile's and supports `dtype`.

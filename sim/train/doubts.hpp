@@ -4,6 +4,7 @@
 
 #include "sim/core/compute_profile.hpp"
 #include "sim/core/result.hpp"
+#include "sim/core/uncertainty.hpp"
 
 namespace gradwire {
 
@@ -15,11 +16,18 @@ struct DoubtFacts {
   double p95 = 0;
   int machines = 1;
   bool over_tcp = false;  ///< ranks of several machines talk over TCP
+  DoubtWidths widths;
 };
 
 /// Why a prediction may be off, and by how much: each doubt's ends relative to the median
 /// iteration, widest first. Together (their root of squares) they hold the truth in nine of ten
 /// jobs; most that miss are slower than that.
+///
+/// Several GPUs never do much better together than one by itself, and often worse, beyond what
+/// `jitter.several_gpus` counts, by what no scenario says (loaders of their input, other users);
+/// several machines as if each doubling added a doubt of its own. Communication that compute hides
+/// is doubted where it takes longer than predicted: networks of clouds over TCP carry down to a
+/// fifth of what is stated.
 ///
 /// Widths are those that give the least interval score (Gneiting and Raftery, JASA 102, 2007,
 /// section 6.2; 8 % of truths above, 2 % below) over some 1350 rows of the training series that no

@@ -11,6 +11,7 @@
 #include "sim/core/placement.hpp"
 #include "sim/core/process_groups.hpp"
 #include "sim/core/scenario.hpp"
+#include "sim/core/uncertainty.hpp"
 #include "sim/core/worker_class.hpp"
 #include "sim/cost/collective_library.hpp"
 #include "sim/engine/engine.hpp"
@@ -51,6 +52,7 @@ struct Job {
   /// Iterations that repeat those before them are counted, not run (repeats.hpp). The result is the
   /// same within rounding.
   bool count_repeats = true;
+  DoubtWidths doubts{};
 };
 
 /// Classes of ranks that an instance of the strategy serves each.

@@ -32,31 +32,23 @@ constexpr double rounding_max = 1e-9;
 constexpr double choice_share_min = 0.1;
 
 /// How far compute times of a profile may be off, relative. Where a model made or changed them, its
-/// own error and a recording's; else by where they come from. recorded: the closure of a recording
-/// (0.97 to 1.01, ours 0.992); analytic and derived without a stated error (a file of another's):
-/// the 20 % within which unscaled roofline profiles met published rates, half of it for derived.
-RelativeError profile_uncertainty(const ComputeProfile& profile) {
-  static const std::map<std::string, double> by_kind = {{"recorded", 0.01},
-                                                        {"imported", 0.03},
-                                                        {"analytic-scaled", 0.03},
-                                                        {"derived", 0.10},
-                                                        {"analytic", 0.20}};
+/// own error and a recording's; else by where they come from.
+RelativeError profile_uncertainty(const ComputeProfile& profile, const ProfileErrors& errors) {
   const auto both = [](double error) { return RelativeError{error, error}; };
   if (profile.model_error != RelativeError{}) {
-    return together(profile.model_error, both(by_kind.at("recorded")));
+    return together(profile.model_error, both(errors.recorded));
   }
-  const auto found = by_kind.find(profile.source.kind);
-  return both(found == by_kind.end() ? 0.20 : found->second);
+  const std::string& kind = profile.source.kind;
+  if (kind == "recorded") return both(errors.recorded);
+  if (kind == "imported") return both(errors.imported);
+  if (kind == "analytic-scaled") return both(errors.scaled);
+  return both(kind == "derived" ? errors.derived : errors.analytic);
 }
 
-/// How far the time of a collective may be off, relative. table: repeats of one table; fit: the 4-6
-/// % mean error of published fits, doubled; model: the 10-27 % that published models miss by
-/// between 1 and 32 MiB.
-double cost_uncertainty(const std::string& source) {
-  static const std::map<std::string, double> by_source = {
-      {"table", 0.05}, {"fit", 0.10}, {"model", 0.25}};
-  const auto found = by_source.find(source);
-  return found == by_source.end() ? 0.25 : found->second;
+/// How far the time of a collective may be off, relative.
+double cost_uncertainty(const std::string& source, const DoubtWidths& widths) {
+  if (source == "table") return widths.cost_table;
+  return source == "fit" ? widths.cost_fit : widths.cost_model;
 }
 
 bool talks_over_tcp(const Job& job) {
@@ -94,7 +86,7 @@ Summary::Summary(const Job& job, const std::vector<MemberGroup>& members, bool i
   add_work(job.profile, job.gpu, class_count(job) == 1, result_);
   for (const MemberGroup& member : members) {
     const ComputeProfile& profile = profile_of(job, member);
-    const RelativeError uncertainty = profile_uncertainty(profile);
+    const RelativeError uncertainty = profile_uncertainty(profile, job.gpu.errors);
     if (uncertainty.high <= worst_profile_.high) continue;
     worst_profile_ = uncertainty;
     result_.profile_source = profile.source.kind;
@@ -132,7 +124,7 @@ void Summary::collective_posted(int iteration, std::optional<PatternId> pattern,
 }
 
 void Summary::priced(const CollectiveCost& cost) {
-  worst_cost_ = std::max(worst_cost_, cost_uncertainty(cost.source));
+  worst_cost_ = std::max(worst_cost_, cost_uncertainty(cost.source, job_.doubts));
   if (!cost.missing.empty()) warn_once("not-in-table", cost.missing);
   constexpr double bounds = 0.9;  // of a collective's time: little else takes part in it
   if (cost.late_messages.count() > 0 && cost.late_messages > bounds * cost.uncontended.value()) {
@@ -336,7 +328,8 @@ void Summary::add_spread(RunResult& result) const {
                                      .p50 = pooled.percentile(50),
                                      .p95 = pooled.percentile(95),
                                      .machines = job_.cluster.node_count(),
-                                     .over_tcp = talks_over_tcp(job_)});
+                                     .over_tcp = talks_over_tcp(job_),
+                                     .widths = job_.doubts});
   // A time is above nothing, and not below that of its inputs.
   const double least = std::max(0.01, input_time(job_).count() / pooled.percentile(50));
   result.spread_low =

@@ -79,7 +79,8 @@ struct ClassJob {
             .run = all.run,
             .engine = all.engine,
             .micro_batches = micro_batches_of(own.program),
-            .servers = all.servers} {}
+            .servers = all.servers,
+            .doubts = all.doubts} {}
 
   Placement placement;
   Job job;

@@ -120,7 +120,8 @@ WorkerSampling::WorkerSampling(const Job& job, const Strategy& strategy)
            .record_spans = job.record_spans,
            .classes = job.classes,
            .servers = job.servers,
-           .independent_workers_max = job.independent_workers_max} {
+           .independent_workers_max = job.independent_workers_max,
+           .doubts = job.doubts} {
   assert(placement_.size() >= 2 && placement_.size() < job.placement.size());
   const Load before = load_of(strategy, all_);
   const Load after = load_of(*job.make_strategy(view()), job_);

@@ -79,7 +79,7 @@ Row rate_row(const Job& job, const LikeFactors& factors, const std::string& grou
   row.measured = job.timed.batch / job.timed.time.count();
   row.predicted =
       job.timed.batch / predicted_time(config::shipped_hosts(), job.timed, factors).count();
-  row.set_interval(analytic_error(job.timed.model, job.timed.dtype));
+  row.set_interval(analytic_error(job.timed.gpu.errors, job.timed.model, job.timed.dtype));
   return row;
 }
 

@@ -11,6 +11,15 @@
 namespace gradwire {
 namespace {
 
+/// Made up, each another.
+constexpr DoubtWidths widths{.several_gpus = {0.05, 0.14},
+                             .machines = {0.04, 0.07},
+                             .exposed_tcp = {0.56, 0.10},
+                             .exposed = {0.60, 1.30},
+                             .hidden_tcp = {0, 2.70},
+                             .hidden = {0, 0.42},
+                             .host = {0.50, 0}};
+
 /// 100 ms, of which 60 compute, 30 exposed communication, as much behind compute, and 10 the host.
 RunResult run_of(int ranks) {
   RunResult result;
@@ -37,7 +46,8 @@ const Doubt* find(const std::vector<Doubt>& doubts, const std::string& name) {
 TEST_CASE("One GPU is doubted for its profile and its jitter alone", "[train][doubts]") {
   RunResult result = run_of(1);
   result.breakdown[static_cast<std::size_t>(Part::exposed_communication)] = 0;
-  const auto doubts = doubts_of(result, {.profile = {0.1, 0.1}, .p5 = 0.95, .p50 = 1, .p95 = 1.2});
+  const auto doubts = doubts_of(
+      result, {.profile = {0.1, 0.1}, .p5 = 0.95, .p50 = 1, .p95 = 1.2, .widths = widths});
   REQUIRE(doubts.size() == 2);
   CHECK(doubts[0].name == "spread");  // the widest first
   CHECK(together(doubts, &Doubt::low) == Approx(std::hypot(0.05, 0.1)));
@@ -45,8 +55,13 @@ TEST_CASE("One GPU is doubted for its profile and its jitter alone", "[train][do
 }
 
 TEST_CASE("Each doubt is of its own share of the iteration", "[train][doubts]") {
-  const DoubtFacts facts{
-      .profile = {0.1, 0.1}, .p5 = 1, .p50 = 1, .p95 = 1, .machines = 8, .over_tcp = true};
+  const DoubtFacts facts{.profile = {0.1, 0.1},
+                         .p5 = 1,
+                         .p50 = 1,
+                         .p95 = 1,
+                         .machines = 8,
+                         .over_tcp = true,
+                         .widths = widths};
   const auto doubts = doubts_of(run_of(32), facts);
   CHECK(find(doubts, "spread") == nullptr);
   CHECK(find(doubts, "profile")->high == Approx(0.1 * 0.7));  // all but what is exposed
@@ -67,7 +82,8 @@ TEST_CASE("More machines, slower links and a worse profile widen an interval", "
                            .p50 = 1,
                            .p95 = 1,
                            .machines = machines,
-                           .over_tcp = over_tcp};
+                           .over_tcp = over_tcp,
+                           .widths = widths};
     return together(doubts_of(run_of(8 * machines), facts), &Doubt::high);
   };
   CHECK(high(128, 0.03, false) > high(2, 0.03, false));

@@ -48,6 +48,7 @@ TEST_CASE("A job that waits for inputs is warned of, and no interval ends below 
     const auto library = toy.library();
     Job job = toy.job(strategy, library);
     job.run.input_rate = rate(2 * toy.profile.batch_per_gpu, ms);
+    job.doubts.several_gpus = {.low = 0.5, .high = 0.5};
     return simulate(job);
   };
   const RunResult slow = told(40);

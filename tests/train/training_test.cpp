@@ -226,6 +226,7 @@ TEST_CASE("the interval holds the error of the model that made the profile", "[t
   Fixture fixture(1, 0, none());
   fixture.profile.source.kind = "analytic";
   fixture.profile.model_error = {.low = 0.15, .high = 0.4};
+  fixture.gpu.errors.recorded = 0.01;
   // No jitter, no communication: the root of the squares of the model's error and a recording's.
   CHECK(fixture.run().spread_low == Approx(std::hypot(0.15, 0.01)));
   CHECK(fixture.run().spread_high == Approx(std::hypot(0.4, 0.01)));

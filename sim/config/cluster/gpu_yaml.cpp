@@ -161,6 +161,7 @@ GpuSpec read_gpu(const YamlValue& document) {
   gpu_fields().read_all(std::move(map), gpu);
   gpu.kernels = shipped_kernels();
   gpu.memory = shipped_memory();
+  gpu.errors = shipped_profile_errors();
   return gpu;
 }
 

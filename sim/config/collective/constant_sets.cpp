@@ -30,6 +30,8 @@ const std::vector<ConstantSet>& constant_sets() {
       {"offload", read_into<HostOffloadRates, read_offload_constants>, true},
       {"kernels", read_into<KernelConstants, read_kernel_constants>, true},
       {"memory", read_into<MemoryConstants, read_memory_constants>, true},
+      {"profile_errors", read_into<ProfileErrors, read_profile_errors>, true},
+      {"doubts", read_into<DoubtWidths, read_doubts>, true},
   };
   return sets;
 }

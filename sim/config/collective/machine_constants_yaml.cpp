@@ -1,5 +1,6 @@
 #include "sim/config/collective/machine_constants_yaml.hpp"
 
+#include <array>
 #include <string>
 
 namespace gradwire::config {
@@ -13,6 +14,12 @@ T shipped_set(const std::string& set, void (*read)(Constants&, T&)) {
   read(from, constants);
   from.finish();
   return constants;
+}
+
+void read_ends(Constants& from, const std::string& name, RelativeError& to) {
+  std::array<double, 2> ends{};
+  from.read(name, "", ends);
+  to = {.low = ends[0], .high = ends[1]};
 }
 
 }  // namespace
@@ -51,6 +58,33 @@ void read_memory_constants(Constants& from, MemoryConstants& to) {
   from.read("context", "MiB", to.context);
 }
 
+void read_profile_errors(Constants& from, ProfileErrors& to) {
+  from.read("recorded", "", to.recorded);
+  from.read("imported", "", to.imported);
+  from.read("scaled", "", to.scaled);
+  from.read("derived", "", to.derived);
+  from.read("analytic", "", to.analytic);
+  read_ends(from, "convolutions", to.convolutions);
+  read_ends(from, "others", to.others);
+  from.read("other_gpu", "", to.other_gpu);
+  from.read("other_dtype", "", to.other_dtype);
+  from.read("other_batch", "", to.other_batch);
+  from.read("between_batches", "", to.between_batches);
+}
+
+void read_doubts(Constants& from, DoubtWidths& to) {
+  read_ends(from, "several_gpus", to.several_gpus);
+  read_ends(from, "machines", to.machines);
+  read_ends(from, "exposed_tcp", to.exposed_tcp);
+  read_ends(from, "exposed", to.exposed);
+  read_ends(from, "hidden_tcp", to.hidden_tcp);
+  read_ends(from, "hidden", to.hidden);
+  read_ends(from, "host", to.host);
+  from.read("cost_table", "", to.cost_table);
+  from.read("cost_fit", "", to.cost_fit);
+  from.read("cost_model", "", to.cost_model);
+}
+
 const HostCpu& shipped_cpu() {
   static const HostCpu cpu = shipped_set("cpu", read_cpu_constants);
   return cpu;
@@ -64,6 +98,16 @@ const HostOffloadRates& shipped_offload() {
 const MemoryConstants& shipped_memory() {
   static const MemoryConstants memory = shipped_set("memory", read_memory_constants);
   return memory;
+}
+
+const ProfileErrors& shipped_profile_errors() {
+  static const ProfileErrors errors = shipped_set("profile_errors", read_profile_errors);
+  return errors;
+}
+
+const DoubtWidths& shipped_doubts() {
+  static const DoubtWidths widths = shipped_set("doubts", read_doubts);
+  return widths;
 }
 
 const KernelConstants& shipped_kernels() {

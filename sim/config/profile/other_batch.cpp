@@ -43,7 +43,7 @@ std::optional<ComputeProfile> other_batch(const ComputeProfile& profile, int bat
 ComputeProfile with_batch(ComputeProfile profile, const GpuSpec& gpu, int batch) {
   if (batch == profile.batch_per_gpu) return profile;
   if (const auto other = other_batch(profile, batch)) {
-    return interpolated_for_batch(profile, *other, batch);
+    return interpolated_for_batch(profile, *other, gpu, batch);
   }
   return derived_for_batch(std::move(profile), gpu, batch);
 }
