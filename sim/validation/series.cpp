@@ -58,6 +58,8 @@ std::span<const SeriesEntry> series_catalogue() {
                "a sixth blind test: H200, H100, B200, H800, A100 and V100 under 12 stacks", ""),
       training("blind7", "a seventh blind test: A10 to H100, TCP and PCIe machines, 20 set-ups",
                ""),
+      training("blind8", "an eighth blind test: FSDP on up to 256 A100 and H100, V100, RTX 4090",
+               ""),
       training("alcf_r50", "DDP on two nodes of 4 A100, Slingshot and TCP"),
       training("llm", "Llama 3 8B and others under FSDP and ZeRO on up to 128 GPUs", llm_page),
       training("memory", "What a GPU keeps of language models under FSDP and ZeRO", llm_page),
