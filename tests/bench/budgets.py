@@ -29,7 +29,7 @@ SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
 DDP = "ddp_1024_gpus.yaml"
 NO_JITTER = "jitter={iteration: 0 %, layer: 0 %}"
 SHORT = "run={iterations: 3, warmup: 0}"
-BERT = "profile=bert_large/h100-sxm5-80gb_bf16_b64"
+BERT = "profile={model: bert_large, gpu: v100-sxm2-32gb, dtype: fp32, batch_per_gpu: 8}"  # counted: older programs know it
 SERVERS_LINK = "cluster.fabric.link=eth_100g"
 
 
