@@ -19,8 +19,10 @@
 #include "sim/cli/predict.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/cli/worker_pool.hpp"
+#include "sim/config/collective/machine_constants_yaml.hpp"
 #include "sim/core/joined_by.hpp"
 #include "sim/validation/expected_misses.hpp"
+#include "sim/validation/interval_fit.hpp"
 #include "sim/validation/pages.hpp"
 #include "sim/validation/report.hpp"
 #include "sim/validation/series.hpp"
@@ -202,8 +204,12 @@ void validate(const ValidateOptions& options, Context& context) {
       outputs.push_back({file.string(), [text = page] { return text; }});
     }
     if (work.size() == validation::series_catalogue().size()) {
-      const auto file = std::filesystem::path(options.folder) / "constants.md";
-      outputs.push_back({file.string(), [&] { return validation::constants_page(reports); }});
+      const std::filesystem::path folder(options.folder);
+      outputs.push_back({(folder / "constants.md").string(),
+                         [&] { return validation::constants_page(reports); }});
+      outputs.push_back({(folder / "intervals.md").string(), [&] {
+                           return validation::intervals_page(reports, config::shipped_doubts());
+                         }});
     }
   }
   if (training.size() > 1) reports.push_back(total);
@@ -251,9 +257,9 @@ void add_validate(CLI::App& app, Context& context) {
   command->add_option("--json", options->json, "Write gradwire.validation/1")
       ->check(writable_file());
   command
-      ->add_option(
-          "--write", options->folder,
-          "Write the pages (collectives.md, training.md, constants.md) of whole sets of series")
+      ->add_option("--write", options->folder,
+                   "Write the pages (collectives.md, training.md, constants.md, intervals.md) of "
+                   "whole sets of series")
       ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
   command

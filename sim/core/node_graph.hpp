@@ -57,6 +57,8 @@ class NodeGraph {
   /// Between devices farther apart, data on PCIe go through host memory.
   PeerToPeer peer_to_peer = PeerToPeer::socket;
   std::optional<HostMemory> host_memory{};  ///< absent: unknown
+  /// Machines of the type have other numbers of ports, too, and nobody has stated these machines'.
+  bool ports_vary = false;
 
   /// Adds a device and counts it (`index` is set here). An empty name becomes kind and index
   /// ("gpu0"). REQUIRES: the name is new.

@@ -56,6 +56,8 @@ struct Doubt {
   std::string name;
   double low = 0;
   double high = 0;
+  std::string width;  ///< that they are of, by its name in doubt_widths; "": of none
+  double of = 0;      ///< what the width is multiplied with: a share of the iteration
 };
 
 /// Bytes on a rank's GPU: the most of each part, and of all together. Without libraries'

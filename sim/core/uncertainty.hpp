@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cmath>
+#include <string_view>
 
 namespace gradwire {
 
@@ -44,11 +46,28 @@ struct DoubtWidths {
   RelativeError exposed;       ///< and otherwise
   RelativeError hidden_tcp;    ///< of communication that it hides, over TCP
   RelativeError hidden;        ///< and otherwise
+  RelativeError ports;         ///< of all communication through as many ports as nobody has stated
   RelativeError host;          ///< of what the host and copies add to the kernels
   /// Of the time of a collective, by where it is from.
   double cost_table = 0;
   double cost_fit = 0;
   double cost_model = 0;
 };
+
+/// A width of doubts.yaml by its name there.
+struct DoubtWidth {
+  std::string_view name;
+  RelativeError DoubtWidths::*width;
+};
+/// Those that are fitted together, of shares of an iteration.
+inline constexpr std::array<DoubtWidth, 8> doubt_widths = {
+    {{"several_gpus", &DoubtWidths::several_gpus},
+     {"machines", &DoubtWidths::machines},
+     {"exposed_tcp", &DoubtWidths::exposed_tcp},
+     {"exposed", &DoubtWidths::exposed},
+     {"hidden_tcp", &DoubtWidths::hidden_tcp},
+     {"hidden", &DoubtWidths::hidden},
+     {"ports", &DoubtWidths::ports},
+     {"host", &DoubtWidths::host}}};
 
 }  // namespace gradwire

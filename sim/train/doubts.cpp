@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstddef>
 #include <numeric>
+#include <string>
+#include <string_view>
 
 namespace gradwire {
 namespace {
@@ -20,8 +22,14 @@ double share(const RunResult& result, Part part, double total) {
 std::vector<Doubt> doubts_of(const RunResult& result, const DoubtFacts& facts) {
   const double total = std::accumulate(result.breakdown.begin(), result.breakdown.end(), 0.0);
   std::vector<Doubt> doubts;
-  const auto add = [&](const char* name, RelativeError width, double of) {
-    if (of > 0) doubts.push_back({name, width.low * of, width.high * of});
+  const auto add = [&](const char* name, RelativeError width, double of,
+                       std::string_view of_width = "") {
+    if (of > 0)
+      doubts.push_back({name, width.low * of, width.high * of, std::string(of_width), of});
+  };
+  const auto add_fitted = [&](const char* name, std::string_view of_width, double of) {
+    const auto known = std::ranges::find(doubt_widths, of_width, &DoubtWidth::name);
+    add(name, facts.widths.*known->width, of, of_width);
   };
   const double exposed = share(result, Part::exposed_communication, total);
   const double slowdown = share(result, Part::overlap_slowdown, total);
@@ -29,13 +37,14 @@ std::vector<Doubt> doubts_of(const RunResult& result, const DoubtFacts& facts) {
   add("spread", {1 - facts.p5 / facts.p50, facts.p95 / facts.p50 - 1}, 1);
   add("coding", coding_width, result.coding_estimate_s / total);
   if (result.world_size > 1) {
-    add("several_gpus", facts.widths.several_gpus, 1);
-    add("machines", facts.widths.machines, std::sqrt(std::log2(facts.machines)));
-    add("communication", facts.over_tcp ? facts.widths.exposed_tcp : facts.widths.exposed, exposed);
-    add("hidden_communication", facts.over_tcp ? facts.widths.hidden_tcp : facts.widths.hidden,
-        result.communication_busy_s * result.overlap_fraction / total);
-    add("host", facts.widths.host,
-        share(result, Part::host, total) + share(result, Part::copies, total));
+    add_fitted("several_gpus", "several_gpus", 1);
+    add_fitted("machines", "machines", std::sqrt(std::log2(facts.machines)));
+    const double hidden = result.communication_busy_s * result.overlap_fraction / total;
+    add_fitted("communication", facts.over_tcp ? "exposed_tcp" : "exposed", exposed);
+    add_fitted("hidden_communication", facts.over_tcp ? "hidden_tcp" : "hidden", hidden);
+    if (facts.ports_assumed) add_fitted("ports", "ports", exposed + hidden);
+    add_fitted("host", "host",
+               share(result, Part::host, total) + share(result, Part::copies, total));
   }
   std::erase_if(doubts, [](const Doubt& doubt) { return doubt.low <= 0 && doubt.high <= 0; });
   std::ranges::stable_sort(doubts, {}, [](const Doubt& doubt) { return -doubt.low - doubt.high; });

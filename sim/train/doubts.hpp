@@ -15,7 +15,8 @@ struct DoubtFacts {
   double p50 = 0;
   double p95 = 0;
   int machines = 1;
-  bool over_tcp = false;  ///< ranks of several machines talk over TCP
+  bool over_tcp = false;       ///< ranks of several machines talk over TCP
+  bool ports_assumed = false;  ///< or through as many ports as machines of their type often have
   DoubtWidths widths;
 };
 
@@ -27,15 +28,11 @@ struct DoubtFacts {
 /// `jitter.several_gpus` counts, by what no scenario says (loaders of their input, other users);
 /// several machines as if each doubling added a doubt of its own. Communication that compute hides
 /// is doubted where it takes longer than predicted: networks of clouds over TCP carry down to a
-/// fifth of what is stated.
+/// fifth of what is stated. Where nobody states how many ports machines have that are built with
+/// many or few, all of it is.
 ///
-/// Widths are those that give the least interval score (Gneiting and Raftery, JASA 102, 2007,
-/// section 6.2; 8 % of truths above, 2 % below) over some 1350 rows of the training series that no
-/// constant is fitted to, of logarithms of times, a miss counted up to a factor of two, each series
-/// with the root of its rows as weight, rounded; of what is above with several GPUs and machines,
-/// on which that score hardly depends, the narrowest within 0.2 % of it. With each series predicted
-/// by widths of the others 85 % of the rows are inside; results/reference/training.md has the
-/// shares of these.
+/// Widths are fitted to measured jobs (validation/interval_fit.hpp), which
+/// results/reference/intervals.md shows.
 [[nodiscard]] std::vector<Doubt> doubts_of(const RunResult& result, const DoubtFacts& facts);
 
 /// The root of the sum of squares of one end of all doubts.

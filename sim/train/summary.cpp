@@ -57,6 +57,16 @@ bool talks_over_tcp(const Job& job) {
          std::ranges::any_of(ports, [](const PortSpec& port) { return port.kind == "tcp"; });
 }
 
+/// A machine that talks to others through as many ports as its type often has; null: none.
+const NodeGraph* of_assumed_ports(const Job& job) {
+  if (job.cluster.node_count() == 1 || talks_over_tcp(job)) return nullptr;
+  for (int index = 0; index < job.cluster.node_count(); ++index) {
+    const NodeGraph& node = job.cluster.node(index);
+    if (node.ports_vary && node.nics().size() > 1) return &node;
+  }
+  return nullptr;
+}
+
 /// Parts without the roundings that are below nothing.
 void drop_roundings(Breakdown& parts, double iteration) {
   for (double& part : parts) {
@@ -329,12 +339,24 @@ void Summary::add_spread(RunResult& result) const {
                                      .p95 = pooled.percentile(95),
                                      .machines = job_.cluster.node_count(),
                                      .over_tcp = talks_over_tcp(job_),
+                                     .ports_assumed = of_assumed_ports(job_) != nullptr,
                                      .widths = job_.doubts});
   // A time is above nothing, and not below that of its inputs.
   const double least = std::max(0.01, input_time(job_).count() / pooled.percentile(50));
   result.spread_low =
       std::clamp(together(result.doubts, &Doubt::low), 0.0, 1 - std::min(1.0, least));
   result.spread_high = together(result.doubts, &Doubt::high);
+  warn_of_ports(result);
+}
+
+void Summary::warn_of_ports(RunResult& result) const {
+  if (result.doubts.empty() || result.doubts.front().name != "ports") return;
+  const NodeGraph& node = *of_assumed_ports(job_);
+  result.warnings.push_back(
+      {"ports-assumed",
+       fmt::format("machines of type '{}' are taken to have {} ports, but are built with fewer, "
+                   "too, and this job's time hangs on them: state links_per_node",
+                   node.name, node.nics().size())});
 }
 
 double Summary::estimated_coding(const RunResult& result) const {

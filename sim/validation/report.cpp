@@ -19,6 +19,28 @@ constexpr const char* percentage_points = "%";  ///< unit of rows whose error is
 /// differ by as much (ddl-benchmarks' ByteScheduler: 5 to 10 %).
 constexpr double rank_difference = 0.05;
 
+Json doubts_json(const std::vector<Doubt>& doubts) {
+  Json list = Json::array();
+  for (const Doubt& doubt : doubts) {
+    list.push_back({{"name", doubt.name},
+                    {"low", doubt.low},
+                    {"high", doubt.high},
+                    {"width", doubt.width},
+                    {"of", doubt.of}});
+  }
+  return list;
+}
+
+std::vector<Doubt> doubts_of(const Json& list) {
+  std::vector<Doubt> doubts;
+  for (const Json& doubt : list) {
+    doubts.push_back({doubt.at("name").get<std::string>(), doubt.at("low").get<double>(),
+                      doubt.at("high").get<double>(), doubt.at("width").get<std::string>(),
+                      doubt.at("of").get<double>()});
+  }
+  return doubts;
+}
+
 Json row_json(const Row& row) {
   Json json = {{"group", row.group},
                {"gate", row.gate},
@@ -37,6 +59,7 @@ Json row_json(const Row& row) {
                {"compared", row.compared},
                {"missing", row.missing},
                {"failure", row.failure}};
+  if (!row.doubts.empty()) json["doubts"] = doubts_json(row.doubts);
   json["predicted"] = row.failure.empty() ? Json(row.predicted) : Json(nullptr);
   return json;
 }
@@ -58,6 +81,7 @@ Row row_of(const Json& json) {
     *number = json.at(name).get<double>();
   }
   row.other_choice = json.at("other_choice").get<bool>();
+  if (json.contains("doubts")) row.doubts = doubts_of(json.at("doubts"));
   if (row.failure.empty()) row.predicted = json.at("predicted").get<double>();
   return row;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/core/compute_profile.hpp"
+#include "sim/core/result.hpp"
 
 namespace gradwire::validation {
 
@@ -31,8 +32,9 @@ struct Row {
   /// Rows of one name are alternatives for one thing, whose order a prediction should keep. In per
   /// cent, a row is already the difference between two alternatives, and its sign tells the order.
   std::string compared{};
-  std::string missing{};  ///< the mechanism that is thought to be missing
-  std::string failure{};  ///< why there is no prediction, "" when there is one
+  std::vector<Doubt> doubts{};  ///< that the interval is made of
+  std::string missing{};        ///< the mechanism that is thought to be missing
+  std::string failure{};        ///< why there is no prediction, "" when there is one
 
   /// Relative; of numbers in per cent the difference in points (0.01 is one).
   [[nodiscard]] double error() const;

@@ -219,7 +219,10 @@ std::vector<Row> predict_group(const TrainingFile& file, const TrainingGroup& gr
     try {
       const RunResult result = predict(scenario_of(file, measured, values));
       row.predicted = in_unit(result, file.unit);
-      if (!is_memory(file.unit)) row.set_interval({result.spread_low, result.spread_high});
+      if (!is_memory(file.unit)) {
+        row.set_interval({result.spread_low, result.spread_high});
+        row.doubts = result.doubts;
+      }
     } catch (const std::runtime_error& error) {
       row.failure = error.what();
     }

@@ -108,6 +108,27 @@ TEST_CASE("Only 'run' follows a schedule of workers", "[cli][run][elastic]") {
   }
 }
 
+TEST_CASE("Where nobody states how many ports machines have, a run tells if its time hangs on it",
+          "[cli][run]") {
+  const Workplace place("ports");
+  place.write("job.yaml",
+              "schema: gradwire.scenario/1\n"
+              "profile: {model: llama2_7b, gpu: h100-sxm5-80gb, dtype: bf16, sequence_length: "
+              "1024, batch_per_gpu: 1}\n"
+              "cluster: {node: hgx_h100, nodes: 2, fabric: {kind: single_switch, link: ib_ndr}}\n"
+              "strategy: {name: fsdp}\nrun: {iterations: 3, ignore_memory: true}\n");
+  const auto told = [&](const std::string& change) {
+    return place.run("run job.yaml --set " + change).out.find("(ports-assumed)") !=
+           std::string::npos;
+  };
+  CHECK(told("run.seed=1"));
+  CHECK(!told("cluster.fabric.links_per_node=8"));
+  CHECK(!told("cluster.fabric.links_per_node=2"));
+  CHECK(!told("cluster.node=p5"));           // has the ports that its cloud gives it
+  CHECK(!told("profile.batch_per_gpu=16"));  // its compute is the wider doubt
+  CHECK(!told("cluster.nodes=1"));
+}
+
 TEST_CASE("One GPU alone is as efficient as itself", "[cli][run]") {
   const Workplace place("alone");
   const std::string start =

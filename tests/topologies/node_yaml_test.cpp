@@ -76,6 +76,14 @@ TEST_CASE("a node says its processors' memory with size, rate and source", "[nod
       "n.yaml:4:59: unknown key 'of'; expected one of size, bandwidth, source");
 }
 
+TEST_CASE("a node says that machines of its type have other numbers of ports, too",
+          "[node_yaml]") {
+  const std::string text = with("host_bridges:", "ports_vary: true\nhost_bridges:");
+  CHECK(!read(pair).ports_vary);
+  CHECK(read(text).ports_vary);
+  CHECK(config::write_node(read(text)) == text);
+}
+
 TEST_CASE("an imported node comes back from its YAML with the same resources", "[node_yaml]") {
   const NodeGraph made = import_smi_topo(config::shipped_links(), test::cube_mesh(), "m.txt",
                                          {.name = "box", .gpu = "v100", .source = "x"})

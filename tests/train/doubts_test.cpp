@@ -18,6 +18,7 @@ constexpr DoubtWidths widths{.several_gpus = {0.05, 0.14},
                              .exposed = {0.60, 1.30},
                              .hidden_tcp = {0, 2.70},
                              .hidden = {0, 0.42},
+                             .ports = {0, 1.10},
                              .host = {0.50, 0}};
 
 /// 100 ms, of which 60 compute, 30 exposed communication, as much behind compute, and 10 the host.
@@ -73,6 +74,17 @@ TEST_CASE("Each doubt is of its own share of the iteration", "[train][doubts]") 
   CHECK(find(doubts, "hidden_communication")->high == Approx(2.7 * 0.3));
   CHECK(find(doubts, "hidden_communication")->low == 0);
   CHECK(find(doubts, "host")->low == Approx(0.50 * 0.1));
+  CHECK(find(doubts, "ports") == nullptr);
+}
+
+TEST_CASE("Where ports are assumed all communication is doubted, hidden or not",
+          "[train][doubts]") {
+  const DoubtFacts facts{
+      .profile = {}, .p5 = 1, .p50 = 1, .p95 = 1, .ports_assumed = true, .widths = widths};
+  const auto doubts = doubts_of(run_of(32), facts);
+  CHECK(find(doubts, "ports")->high == Approx(1.10 * (0.3 + 0.3)));
+  CHECK(find(doubts, "ports")->width == "ports");
+  CHECK(find(doubts, "communication")->high == Approx(1.30 * 0.3));  // beside what is stated
 }
 
 TEST_CASE("More machines, slower links and a worse profile widen an interval", "[train][doubts]") {

@@ -16,7 +16,7 @@ TEST_CASE("The committed pages are what the program makes now", "[validation][pa
   REQUIRE(run.code == 0);
   INFO("to remake them: gradwire validate --write results/reference");
   for (const std::string page :
-       {"collectives.md", "training.md", "lab.md", "llm.md", "constants.md"}) {
+       {"collectives.md", "training.md", "lab.md", "llm.md", "constants.md", "intervals.md"}) {
     INFO(page);
     CHECK(place.text(page) == read_file(GRADWIRE_SOURCE_DIR "/results/reference/" + page));
   }

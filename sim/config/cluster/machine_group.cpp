@@ -155,9 +155,11 @@ void MachineGroup::read_ports(YamlMap& group, YamlMap& fabric) {
                 fmt::format("'{}' has no NIC; expected 'links_per_node'", node->name));
   }
   if (links == own) {
-    if (link == nullptr) return;
+    const bool stated = links_owner.has("links_per_node");
+    if (link == nullptr && !stated) return;
     change(*this, [&](NodeGraph& renamed) {
       for (const DeviceId nic : node->nics()) renamed.set_model(nic, port->name);
+      if (stated) renamed.ports_vary = false;
     });
     return;
   }

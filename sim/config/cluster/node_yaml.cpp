@@ -74,7 +74,10 @@ const Fields<NodeGraph>& node_fields() {
       {field("name", &NodeGraph::name, "of the type", {}, required),
        field("source", &NodeGraph::source, "where it is known from; free text", {}, required),
        inside("host_memory", &NodeGraph::host_memory, host_memory_fields,
-              "for steps of the optimizer there")}};
+              "for steps of the optimizer there"),
+       field("ports_vary", &NodeGraph::ports_vary,
+             "machines of this type are built with other numbers of ports, too: where no "
+             "`links_per_node` is stated, a job's network is doubted")}};
   return fields;
 }
 
@@ -310,6 +313,7 @@ std::string write_node(const NodeGraph& node, std::span<const std::string> assum
                         static_cast<double>(memory->size.count()) / 1e9,
                         yaml_rate(memory->bandwidth), yaml_quoted(memory->source));
   }
+  if (node.ports_vary) text += "ports_vary: true\n";
   for (const std::string& assumption : assumptions) text += plain_format("# {}\n", assumption);
   const DeviceGraph& graph = node.graph();
   for (const auto& [list, kind] : device_lists) {

@@ -73,13 +73,7 @@ void read_profile_errors(Constants& from, ProfileErrors& to) {
 }
 
 void read_doubts(Constants& from, DoubtWidths& to) {
-  read_ends(from, "several_gpus", to.several_gpus);
-  read_ends(from, "machines", to.machines);
-  read_ends(from, "exposed_tcp", to.exposed_tcp);
-  read_ends(from, "exposed", to.exposed);
-  read_ends(from, "hidden_tcp", to.hidden_tcp);
-  read_ends(from, "hidden", to.hidden);
-  read_ends(from, "host", to.host);
+  for (const auto& [name, width] : doubt_widths) read_ends(from, std::string(name), to.*width);
   from.read("cost_table", "", to.cost_table);
   from.read("cost_fit", "", to.cost_fit);
   from.read("cost_model", "", to.cost_model);
