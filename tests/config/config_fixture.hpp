@@ -11,6 +11,9 @@
 class ConfigFixture {
  public:
   ConfigFixture() { setenv("GRADWIRE_DATA", GRADWIRE_SOURCE_DIR "/tests/config/data", 1); }
+  ConfigFixture(const ConfigFixture&) = delete;
+  ConfigFixture& operator=(const ConfigFixture&) = delete;
+  ~ConfigFixture() { unsetenv("GRADWIRE_DATA"); }
 
   /// @return the file's name.
   [[nodiscard]] std::string write(const std::string& text,
