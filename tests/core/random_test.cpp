@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <ctime>
 #include <numbers>
 #include <numeric>
 #include <vector>
@@ -157,19 +156,6 @@ TEST_CASE("Draws of neighbouring ranks and layers are uncorrelated", "[core][ran
   for (const std::size_t stride : {999U, 1000U, 1001U}) {
     CHECK(std::abs(correlation(draws, stride)) < 5e-3);
   }
-}
-
-TEST_CASE("A draw takes at most 20 ns in release", "[.][bench][core][random]") {
-  constexpr int draws = 100'000;
-  double best = 1;  // seconds of processor time
-  double sum = 0;
-  for (int round = 0; round < 20; ++round) {
-    const std::clock_t start = std::clock();
-    for (std::uint64_t i = 0; i < draws; ++i) sum += standard_normal(7, 1, i / 1000, i % 1000);
-    best = std::min(best, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
-  }
-  WARN(best / draws * 1e9 << " ns a draw, sum " << sum);
-  CHECK(best / draws < 20e-9);
 }
 
 }  // namespace
