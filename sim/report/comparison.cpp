@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string_view>
 #include <tuple>
 
+#include "sim/core/joined_by.hpp"
 #include "sim/core/outgoing_text.hpp"
 #include "sim/core/readable_bytes.hpp"
 #include "sim/report/columns.hpp"
@@ -160,31 +160,28 @@ std::string apart(std::span<const ComparisonRow> rows, const Columns& columns) {
   return lines.empty() ? lines : "\nNot comparable:\n" + lines + reasons;
 }
 
-/// What is reported of rows, by row, and once what is reported of all.
+/// What is reported of rows, each text once, first what is of all.
 std::string notes(std::span<const ComparisonRow> rows) {
-  std::map<std::string, std::size_t> told;  // text -> rows
+  std::vector<std::string> texts;  // as they come
+  std::map<std::string, std::vector<std::string>> names;
   std::size_t ranked = 0;
-  const auto for_each = [&](const auto& use) {
-    for (const ComparisonRow& row : rows) {
-      if (!row.has_result()) continue;
-      for (const Json& warning : row.result.value("warnings", Json::array())) {
-        use(row, warning.at("text").get<std::string>());
-      }
+  for (const ComparisonRow& row : rows) {
+    if (!row.has_result()) continue;
+    ++ranked;
+    for (const Json& warning : row.result.value("warnings", Json::array())) {
+      const auto text = warning.at("text").get<std::string>();
+      std::vector<std::string>& of = names[text];
+      if (of.empty()) texts.push_back(text);
+      if (of.empty() || of.back() != row.name) of.push_back(row.name);
     }
-  };
-  for (const ComparisonRow& row : rows) ranked += row.has_result() ? 1U : 0U;
-  for_each([&](const ComparisonRow& /*row*/, const std::string& text) { ++told[text]; });
+  }
+  const auto is_of_all = [&](const std::string& text) { return names[text].size() == ranked; };
+  std::ranges::stable_partition(texts, is_of_all);
   std::string list;
-  std::string shared;
-  std::set<std::string> all;
-  for_each([&](const ComparisonRow& row, const std::string& text) {
-    if (told[text] < ranked) {
-      list += plain_format("  {}: {}\n", row.name, text);
-    } else if (all.insert(text).second) {
-      shared += plain_format("  all: {}\n", text);
-    }
-  });
-  list = shared + list;
+  for (const std::string& text : texts) {
+    list +=
+        plain_format("  {}: {}\n", is_of_all(text) ? "all" : joined_by(names[text], ", "), text);
+  }
   return list.empty() ? list : "\nNotes:\n" + list;
 }
 

@@ -131,7 +131,7 @@ TEST_CASE("A bar of more than four times the baseline is cut in the picture, not
   CHECK_THAT(cut, !Catch::ContainsSubstring(">450<"));
 }
 
-TEST_CASE("The table notes warnings, once what all rows have", "[report][compare]") {
+TEST_CASE("The table notes each warning once, with the rows that have it", "[report][compare]") {
   auto rows = ranked();
   const auto warn = [](ComparisonRow& row, const std::string& text) {
     row.result["warnings"].push_back({{"code", "made-up"}, {"text", text}});
@@ -139,10 +139,12 @@ TEST_CASE("The table notes warnings, once what all rows have", "[report][compare
   for (ComparisonRow& row : rows) {
     if (row.rank > 0) warn(row, "of all");
   }
+  warn(rows[0], "of two");
   warn(rows[2], "of one");
+  warn(rows[2], "of two");
   CHECK_THAT(comparison_table(rows, "ddp"),
-             Catch::ContainsSubstring("\nNotes:\n  all: of all\n  slow: of one\n\nWithout a "
-                                      "result:\n"));
+             Catch::ContainsSubstring("\nNotes:\n  all: of all\n  fast, slow: of two\n  slow: of "
+                                      "one\n\nWithout a result:\n"));
 }
 
 TEST_CASE("No communication is the bound above the ranking, not a competitor",
