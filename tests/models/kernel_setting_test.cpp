@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 #include <string>
 
 #include "sim/config/cluster/gpu_yaml.hpp"
@@ -152,6 +153,52 @@ TEST_CASE("FlashAttention 1 takes twice as long, in Triton 1.4 times forward",
   CHECK(flash(AttentionKernels::flash_1).backward / two.backward == Approx(2));
   CHECK(flash(AttentionKernels::triton).forward / two.forward == Approx(1.4));
   CHECK(flash(AttentionKernels::triton).backward / two.backward == Approx(2));
+}
+
+TEST_CASE("FlashAttention-2 runs on GA102 and Ada at the published rates", "[models][analytic]") {
+  // FlashAttention's benchmark: 16384 tokens, 32 heads of 64 features, not causal; TFLOP/s of 4
+  // operations forward and 10 backward for each pair of tokens and feature. RTX A5000: GitHub
+  // gpu-mode/ring-attention issue 10; RTX 4090: ROCm/flash-attention issue 27
+  struct Row {
+    const char* gpu;
+    std::int64_t tokens;
+    double forward;
+    double backward;  // 0: not published
+  };
+  const Row row = GENERATE(Row{"a5000", 512, 84.08, 52.88}, Row{"a5000", 2048, 81.31, 70.07},
+                           Row{"a5000", 8192, 81.86, 77.42}, Row{"rtx4090", 512, 150.90, 0},
+                           Row{"rtx4090", 2048, 171.80, 0}, Row{"rtx4090", 16384, 173.04, 0});
+  const bool ga102 = row.gpu == std::string("a5000");
+  GpuSpec spec = gpu(ga102 ? "a6000" : row.gpu);
+  if (ga102) {  // the same chip and memory: 64 multiprocessors, 1695 MHz, 230 W (NVIDIA's data
+                // sheet)
+    spec.multiprocessors = 64;
+    spec.peak_flops["fp16"] = 64 * 1024 * 1695e6;
+    spec.power_share = sustained_clock((230.0 / 64) / (350.0 / 82));  // of an RTX 3090
+  }
+  constexpr double features = 32 * 64;
+  const auto tokens = static_cast<double>(row.tokens);
+  ModelLayer layer;
+  layer.kind = "linear";
+  layer.fused_attention = FusedAttention{.queries = row.tokens,
+                                         .keys = row.tokens,
+                                         .heads = 32,
+                                         .size = 64,
+                                         .value_size = 64,
+                                         .causal = false};
+  layer.forward.elements = 4 * tokens * features;   // Q, K, V and the result
+  layer.backward.elements = 8 * tokens * features;  // and the gradients of the four
+  const int batch = static_cast<int>(16384 / row.tokens);
+  const KernelSetting setting = {.gpu = spec, .batch = batch, .dtype = "fp16"};
+  const auto rate = [&](Direction direction, double operations) {
+    const KernelWork work = kernel_work(layer, setting, direction);
+    const Seconds time = kernel_time(work, spec, setting.dtype, direction);
+    return batch * operations * tokens * tokens * features / time.count() / 1e12;
+  };
+  CHECK(rate(Direction::forward, 4) == Approx(row.forward).epsilon(0.08));
+  if (row.backward > 0) {
+    CHECK(rate(Direction::backward, 10) == Approx(row.backward).epsilon(0.04));
+  }
 }
 
 TEST_CASE("decoders by shape are trained in their own type, others by autocast",
