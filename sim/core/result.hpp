@@ -90,8 +90,8 @@ constexpr double coding_factor = 2.5;
 
 /// What a prediction took of this machine.
 struct EngineCost {
-  double plan_s = 0;       ///< until the first event: strategy, patterns, classes
-  double run_s = 0;        ///< from the first event to the last
+  double plan_s = 0;       ///< all but events: strategy, patterns, classes, summing up
+  double run_s = 0;        ///< from the first event to the last, of each run
   double total_s = 0;      ///< both
   double peak_memory = 0;  ///< bytes of the process, the most until then
   int iterations_run = 0;  ///< warm-up included; the others repeat them and were counted

@@ -44,24 +44,24 @@ Job short_run(const Job& job, int iterations) {
   return short_job;
 }
 
-/// Seconds, of those measured.
-double mean_iteration(const Job& job, StrategyInstance instance,
-                      const std::vector<MemberGroup>& members) {
-  return mean(run(job, std::move(instance), members).samples);
-}
-
-/// Runs asynchronous workers.
+/// Runs asynchronous workers. A short run in which they start together, where there is one, says
+/// how far apart they start: its events count as those of the run.
 RunResult run_apart(const Job& job, const JobView& view, std::vector<MemberGroup> members,
                     Lay lay) {
   StrategyInstance instance(job, job.make_strategy(view));
   if (lay == Lay::used) instance.lay_used(view);
+  double before_s = 0;
   if (job.run.start_apart && !instance.traits.workers_wait) {
     const Job short_job = short_run(job, 1);
     StrategyInstance first(short_job, job.make_strategy(view));
     first.exchanges = instance.exchanges;
-    spread_starts(members, mean_iteration(short_job, std::move(first), members), job.run.seed);
+    const RunResult together = run(short_job, std::move(first), members);
+    before_s = together.engine_cost.run_s;
+    spread_starts(members, mean(together.samples), job.run.seed);
   }
-  return run(job, std::move(instance), std::move(members));
+  RunResult result = run(job, std::move(instance), std::move(members));
+  result.engine_cost.run_s += before_s;
+  return result;
 }
 
 /// The job of a class of ranks as if its first data-parallel group were alone.
@@ -165,7 +165,7 @@ Seconds steady_iteration(const Job& job, std::unique_ptr<Strategy> strategy, int
   steady.run.ignore_memory = true;  // the job's own strategy may keep less
   const auto members = make_members(job.placement, steady.jitter, job.stragglers, job.profile,
                                     job.run.seed, {.worker_class = classes_of(job)});
-  return Seconds{mean_iteration(steady, {steady, std::move(strategy)}, members)};
+  return Seconds{mean(run(steady, {steady, std::move(strategy)}, members).samples)};
 }
 
 RunResult simulate(const Job& job) {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "sim/config/data_files.hpp"
+#include "sim/config/yaml/fields.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
-#include "sim/config/yaml/yaml_map.hpp"
 #include "sim/core/statistics.hpp"
 #include "sim/validation/minimise.hpp"
 
@@ -40,27 +40,79 @@ struct Model {
   std::vector<Measured> rows;
 };
 
+/// A row as printed.
+struct Printed {
+  std::string label;
+  int nodes = 1;
+  int gpus_per_node = 1;
+  std::vector<int> rate;
+  std::vector<double> difference;
+};
+using PrintedTable = std::vector<std::pair<std::string, std::vector<Printed>>>;
+/// The whole file.
+struct PrintedTables {
+  int batch = 1;
+  PrintedTable large;
+  PrintedTable small;
+};
+
+const config::Fields<Printed>& printed_fields() {
+  using config::field;
+  static const config::Fields<Printed> fields = {
+      "printed",
+      "a row as printed",
+      {field("label", &Printed::label, "the benchmark's own", {}, "none"),
+       field("nodes", &Printed::nodes, "machines", config::at_least(1), config::required),
+       field("gpus_per_node", &Printed::gpus_per_node, "GPUs of each", config::at_least(1),
+             config::required),
+       config::note<Printed>("time", "of an iteration, at the percentiles"),
+       field("rate", &Printed::rate, "whole images/s of a GPU, at the percentiles",
+             config::at_least(1), config::required),
+       field("difference_percent", &Printed::difference, "to the other cap, at the percentiles")}};
+  return fields;
+}
+
+config::Field<PrintedTables> table_key(const char* name, PrintedTable PrintedTables::*table) {
+  return {{name, config::required, "rows of each model"},
+          [name, table](config::YamlMap& map, PrintedTables& into) {
+            config::YamlMap models = map.require_map(name);
+            for (const std::string& model : models.keys()) {
+              auto& rows = (into.*table).emplace_back(model, std::vector<Printed>()).second;
+              for (config::YamlMap& row : models.maps(model)) {
+                printed_fields().read_all(row, rows.emplace_back());
+              }
+            }
+          }};
+}
+
+const config::Fields<PrintedTables>& printed_tables_fields() {
+  using Tables = PrintedTables;
+  static const config::Fields<Tables> fields = {
+      "ddpbench",
+      "what the benchmark printed",
+      {config::note<Tables>("name", "the series'"), config::note<Tables>("source", "of the rows"),
+       config::field("batch_per_gpu", &Tables::batch, "of every row", config::at_least(1),
+                     config::required),
+       table_key("bucket_cap_25_MiB", &Tables::large),
+       table_key("bucket_cap_1_MiB", &Tables::small)}};
+  return fields;
+}
+
 std::vector<Model> read_measured() {
-  const config::YamlValue& document = config::loaded_yaml(reference_file("ddpbench.yaml"));
-  config::YamlMap map(document);
+  config::YamlMap map(config::loaded_yaml(reference_file("ddpbench.yaml")));
   map.require_schema("gradwire.reference/1");
-  const int batch = map.require<int>("batch_per_gpu", config::at_least(1));
-  config::YamlMap large = map.require_map("bucket_cap_25_MiB");
-  config::YamlMap small = map.require_map("bucket_cap_1_MiB");
+  PrintedTables tables;
+  printed_tables_fields().read_all(std::move(map), tables);
+  assert(tables.large.size() == tables.small.size());
   std::vector<Model> models;
-  for (const std::string& name : large.keys()) {
-    Model model{name, {}};
-    for (config::YamlMap& row : large.maps(name)) {
-      if (row.require<std::string>("label") == "no ddp") continue;
-      const int rate = row.list<int>("rate", config::at_least(1)).at(0);
-      const int gpus = row.require<int>("nodes") * row.require<int>("gpus_per_node");
-      model.rows.push_back({gpus, (batch / (rate + 1.0) + 1.0 * batch / rate) / 2, 0});
-    }
-    const std::vector<config::YamlMap> differences = small.maps(name);
-    assert(differences.size() == model.rows.size());
-    for (std::size_t i = 0; i < differences.size(); ++i) {
-      config::YamlMap row = differences[i];
-      model.rows[i].difference = row.list<double>("difference_percent").at(0);
+  for (std::size_t m = 0; m < tables.large.size(); ++m) {
+    Model model{tables.large[m].first, {}};
+    for (const Printed& row : tables.large[m].second) {
+      if (row.label == "no ddp") continue;
+      const int rate = row.rate.at(0);
+      const double p50 = (tables.batch / (rate + 1.0) + 1.0 * tables.batch / rate) / 2;
+      const Printed& small = tables.small[m].second.at(model.rows.size());
+      model.rows.push_back({row.nodes * row.gpus_per_node, p50, small.difference.at(0)});
     }
     models.push_back(std::move(model));
   }

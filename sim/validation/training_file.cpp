@@ -4,20 +4,22 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstddef>
-#include <optional>
+#include <initializer_list>
 #include <set>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
-#include "sim/config/yaml/yaml_map.hpp"
+#include "sim/config/yaml/fields.hpp"
 #include "sim/core/joined_by.hpp"
 
 namespace gradwire::validation {
 namespace {
 
+using config::Field;
+using config::Fields;
+using config::required;
 using config::YamlMap;
-using config::YamlValue;
 
 /// What the file says of a model or a method.
 struct Named {
@@ -28,193 +30,288 @@ struct Named {
 };
 using Names = std::map<std::string, Named>;
 
+/// Rows that stand together, and what all of them have.
+struct GroupKeys {
+  TrainingGroup group;
+  std::vector<config::Override> changes;
+  std::string missing;
+  std::map<std::string, double> single_gpu;  ///< by model
+};
+
+struct Skipped {
+  std::string why;
+  std::vector<std::string> ids;
+};
+
 std::vector<std::string> keys_of(const Names& names) {
   std::vector<std::string> keys;
   for (const auto& entry : names) keys.push_back(entry.first);
   return keys;
 }
 
-/// `set: {strategy.name: bsp}`: keys of the scenario, as `points` has them.
-std::vector<config::Override> read_set(YamlMap& map) {
-  std::vector<config::Override> changes;
-  const auto set = map.optional_map("set");
-  if (!set) return changes;
-  for (const auto& entry : map.find("set")->entries) {
-    changes.push_back({entry.key, entry.where, entry.value});
+/// `set: {strategy.name: bsp}`.
+template <class T>
+Field<T> set_key(std::vector<config::Override> T::*changes) {
+  return {{"set", "none", "keys of the scenario, as `points` has them"},
+          [changes](YamlMap& map, T& into) {
+            if (!map.optional_map("set")) return;
+            for (const auto& entry : map.find("set")->entries) {
+              (into.*changes).push_back({entry.key, entry.where, entry.value});
+            }
+          }};
+}
+
+template <class T>
+Field<T> missing_key(std::string T::*missing) {
+  return config::field("missing", missing, "the mechanism thought to be missing where rows miss");
+}
+
+template <class T>
+Field<T> single_gpu_key(double T::*rate) {
+  return config::field("single_gpu", rate, "samples/s of one GPU", config::above(0.0), "none");
+}
+
+const Fields<TrainingGate>& gate_fields() {
+  using Gate = TrainingGate;
+  static const Fields<Gate> fields = {
+      "gate",
+      "limits of the |error| of scored rows",
+      {config::share("median", &Gate::median, "the median's", config::above(config::Ratio{0}),
+                     required),
+       config::share("p90", &Gate::p90, "the 90th percentile's", {}, "none"),
+       config::share("worst", &Gate::worst, "the worst row's", {}, "none")}};
+  return fields;
+}
+
+const Fields<Skipped>& skipped_fields() {
+  static const Fields<Skipped> fields = {
+      "skipped",
+      "measurements that are no rows",
+      {config::field("why", &Skipped::why, "there is no row of them", {}, required),
+       config::field("ids", &Skipped::ids, "theirs")}};
+  return fields;
+}
+
+/// A positive number, and what follows it.
+double read_end(YamlMap& map, const std::string& key, std::string& unit) {
+  const auto text = map.require<std::string>(key);
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  if (read.ec != std::errc{} || number <= 0) {
+    map.fail(key, fmt::format("'{}' is '{}'; expected a number above 0 and its unit", key, text));
   }
-  return changes;
+  unit = std::string(read.ptr, end);
+  return number;
 }
 
-double read_rate(YamlMap& map, const std::string& key) {
-  return map.value_or(key, 0.0, config::above(0.0));
-}
-
-/// Reads key by key, not by a table of fields: rows name models, methods and gates of the same
-/// file, and a series is in the program's list, no user's file.
+/// The tables of what names models, methods and gates are made for the file that has those.
 class Reader {
  public:
-  explicit Reader(const YamlValue& document) : map_(document) {}
-
-  TrainingFile read() {
-    map_.require_schema("gradwire.reference.training/1");
-    file_.name = map_.require<std::string>("name");
-    file_.unit = map_.require_choice("unit", training_units());
-    read_source();
-    file_.scenario = map_.require_value("scenario", "a scenario that the rows change");
-    read_gates();
-    models_ = read_names("models");
-    methods_ = read_names("methods");
-    for (YamlMap& fitted : map_.maps("calibrate")) file_.fitted.push_back(read_fitted(fitted));
-    for (YamlMap& group : map_.maps("groups")) read_group(group);
-    if (file_.groups.empty()) map_.fail("groups", "there is no group; expected at least one");
-    for (YamlMap& skipped : map_.maps("skipped")) {
-      auto why = skipped.require<std::string>("why");
-      for (const auto& id : skipped.list<std::string>("ids")) file_.skipped.emplace_back(id, why);
-      skipped.finish();
-    }
-    map_.finish();
+  TrainingFile read(const config::YamlValue& document) {
+    YamlMap map(document);
+    map.require_schema("gradwire.reference.training/1");
+    file_fields().read_all(std::move(map), file_);
     return std::move(file_);
   }
 
  private:
-  void read_source() {
-    YamlMap source = map_.require_map("source");
-    for (const std::string& key : source.keys()) {
-      file_.source.emplace_back(key, source.require<std::string>(key));
-    }
+  Fields<TrainingFile> file_fields() {
+    using File = TrainingFile;
+    return {
+        "training",
+        "measured training jobs",
+        {config::field("name", &File::name, "the series'", {}, required),
+         config::word("unit", &File::unit, training_units(), "of measured values", required),
+         {{"source", required, "where they were published: any texts"},
+          [](YamlMap& map, File& file) {
+            YamlMap source = map.require_map("source");
+            for (const auto& key : source.keys()) {
+              file.source.emplace_back(key, source.require<std::string>(key));
+            }
+          }},
+         {{"scenario", required, "what all rows start from"},
+          [](YamlMap& map, File& file) {
+            file.scenario = map.require_value("scenario", "a scenario that the rows change");
+          }},
+         {{"gates", "none", "what is claimed, by name"},
+          [this](YamlMap& map, File& file) {
+            auto gates = map.optional_map("gates");
+            if (gates) gate_names_ = gates->keys();
+            for (const std::string& name : gate_names_) {
+              file.gates.push_back({.name = name});
+              gate_fields().read_all(gates->require_map(name), file.gates.back());
+            }
+          }},
+         {{"models", required, "that rows name"},
+          [this](YamlMap& map, File&) {
+            models_ = read_names(map.require_map("models"), {single_gpu_key(&Named::single_gpu)});
+          }},
+         {{"methods", required, "that rows name"},
+          [this](YamlMap& map, File&) { methods_ = read_names(map.require_map("methods"), {}); }},
+         {{"calibrate", "none", "constants that all groups share"},
+          [this](YamlMap& map, File& file) { file.fitted = read_fitted(map); }},
+         {{"groups", required, "of rows, each with its own constants"},
+          [this](YamlMap& map, File& file) {
+            for (YamlMap& group : map.maps("groups")) file.groups.push_back(read_group(group));
+            if (file.groups.empty()) {
+              map.fail("groups", "there is no group; expected at least one");
+            }
+          }},
+         {{"skipped", "none", "measurements that are no rows"}, [](YamlMap& map, File& file) {
+            for (YamlMap& item : map.maps("skipped")) {
+              Skipped skipped;
+              skipped_fields().read_all(item, skipped);
+              for (const auto& id : skipped.ids) file.skipped.emplace_back(id, skipped.why);
+            }
+          }}}};
   }
 
-  void read_gates() {
-    auto gates = map_.optional_map("gates");
-    if (!gates) return;
-    for (const std::string& name : gates->keys()) {
-      YamlMap gate = gates->require_map(name);
-      const auto limit = config::above(config::Ratio{0});
-      file_.gates.push_back({name, gate.require<config::Ratio>("median", limit).value,
-                             gate.value_or("p90", config::Ratio{0}).value,
-                             gate.value_or("worst", config::Ratio{0}).value});
-      gate_names_.push_back(name);
-      gate.finish();
-    }
-  }
-
-  Names read_names(const std::string& key) {
+  Names read_names(YamlMap list, std::vector<Field<Named>> keys) const {
+    keys.push_back(set_key(&Named::changes));
+    keys.push_back(config::word("gate", &Named::gate, gate_names_, "of its rows", "the first"));
+    keys.push_back(missing_key(&Named::missing));
+    const Fields<Named> fields("named", "a model or a method that rows name", keys);
     Names names;
-    YamlMap list = map_.require_map(key);
     for (const std::string& name : list.keys()) {
-      YamlMap entry = list.require_map(name);
-      Named& named = names[name];
-      named.changes = read_set(entry);
-      if (key == "models") named.single_gpu = read_rate(entry, "single_gpu");
-      if (entry.has("gate")) named.gate = entry.require_choice("gate", gate_names_);
-      named.missing = entry.value_or<std::string>("missing", "");
-      entry.finish();
+      fields.read_all(list.require_map(name), names[name]);
     }
     return names;
   }
 
-  FittedConstant read_fitted(YamlMap& map) {
-    FittedConstant constant;
-    constant.key = map.require<std::string>("key");
-    constant.where = map.require_value("key", "a key of the scenario").where;
-    if (map.has("model")) constant.model = map.require_choice("model", keys_of(models_));
-    if (map.has("method")) constant.method = map.require_choice("method", keys_of(methods_));
-    constant.methods = map.list<std::string>("methods");
-    for (const std::string& name : constant.methods) {
-      if (!methods_.contains(name)) {
-        map.fail("methods", fmt::format("'{}' is not one of this file's methods; expected {}", name,
-                                        joined_by(keys_of(methods_), ", ")));
-      }
+  std::vector<FittedConstant> read_fitted(YamlMap& map) const {
+    using Fitted = FittedConstant;
+    const Fields<Fitted> fields = {
+        "fitted",
+        "a constant that is fitted to rows with role calibrate",
+        {{{"key", required, "a dotted key of the scenario, or `compute`"},
+          [](YamlMap& from, Fitted& fitted) {
+            fitted.key = from.require<std::string>("key");
+            fitted.where = from.find("key")->where;
+          }},
+         config::word("model", &Fitted::model, keys_of(models_), "counts for its rows", "all"),
+         config::word("method", &Fitted::method, keys_of(methods_), "fitted to its rows", "all"),
+         {{"methods", "all", "counts for their rows"},
+          [this](YamlMap& from, Fitted& fitted) {
+            fitted.methods = from.list<std::string>("methods");
+            for (const std::string& name : fitted.methods) {
+              if (methods_.contains(name)) continue;
+              const auto known = keys_of(methods_);
+              from.fail("methods",
+                        fmt::format("'{}' is not one of this file's methods; expected {}{}", name,
+                                    joined_by(known, ", "), suggestion(name, known)));
+            }
+          }},
+         {{"from", required, "low end of the search"},
+          [](YamlMap& from, Fitted& fitted) { fitted.low = read_end(from, "from", fitted.unit); }},
+         {{"to", required, "high end of the search"}, [](YamlMap& from, Fitted& fitted) {
+            std::string unit;
+            fitted.high = read_end(from, "to", unit);
+            if (fitted.unit != unit || fitted.low >= fitted.high) {
+              from.fail("to", "'to' is not above 'from' in the same unit; expected such a number");
+            }
+          }}}};
+    std::vector<Fitted> all;
+    for (YamlMap& item : map.maps("calibrate")) {
+      fields.read_all(item, all.emplace_back());
     }
-    std::string high_unit;
-    constant.low = read_end(map, "from", constant.unit);
-    constant.high = read_end(map, "to", high_unit);
-    if (constant.unit != high_unit || constant.low >= constant.high) {
-      map.fail("to", "'to' is not above 'from' in the same unit; expected such a number");
-    }
-    map.finish();
-    return constant;
+    return all;
   }
 
-  /// A positive number, and what follows it.
-  static double read_end(YamlMap& map, const std::string& key, std::string& unit) {
-    const auto text = map.require<std::string>(key);
-    double number = 0;
-    const char* end = text.data() + text.size();
-    const auto read = std::from_chars(text.data(), end, number);
-    if (read.ec != std::errc{} || number <= 0) {
-      map.fail(key, fmt::format("'{}' is '{}'; expected a number above 0 and its unit", key, text));
-    }
-    unit = std::string(read.ptr, end);
-    return number;
+  TrainingGroup read_group(YamlMap& map) {
+    using Keys = GroupKeys;
+    const Fields<Keys> fields = {
+        "group",
+        "rows whose own constants are fitted together",
+        {config::part(&Keys::group,
+                      config::field("name", &TrainingGroup::name, "its own", {}, required)),
+         set_key(&Keys::changes),
+         missing_key(&Keys::missing),
+         {{"single_gpu", "none", "samples/s of one GPU, by model"},
+          [this](YamlMap& from, Keys& keys) {
+            auto single = from.optional_map("single_gpu");
+            if (!single) return;
+            for (const std::string& model : keys_of(models_)) {
+              keys.single_gpu[model] = single->value_or(model, 0.0, config::above(0.0));
+            }
+            single->finish();
+          }},
+         {{"calibrate", "none", "constants of its own"},
+          [this](YamlMap& from, Keys& keys) { keys.group.fitted = read_fitted(from); }},
+         {{"rows", required, "measured jobs"}, [this](YamlMap& from, Keys& keys) {
+            const Fields<TrainingRow> of_row = row_fields();
+            for (YamlMap& item : from.maps("rows")) {
+              of_row.read_all(item, keys.group.rows.emplace_back());
+              complete(keys.group.rows.back(), keys);
+            }
+            if (keys.group.rows.empty()) {
+              from.fail("rows", "there is no row; expected at least one");
+            }
+          }}}};
+    Keys keys;
+    fields.read_all(map, keys);
+    give_single_gpu(keys.group);
+    return std::move(keys.group);
   }
 
-  void read_group(YamlMap& map) {
-    TrainingGroup group;
-    group.name = map.require<std::string>("name");
-    const auto changes = read_set(map);
-    const auto missing = map.value_or<std::string>("missing", "");
-    std::map<std::string, double> rates;
-    if (auto single = map.optional_map("single_gpu")) {
-      for (const std::string& model : keys_of(models_)) {
-        rates[model] = read_rate(*single, model);
-      }
-      single->finish();
-    }
-    for (YamlMap& fitted : map.maps("calibrate")) group.fitted.push_back(read_fitted(fitted));
-    for (YamlMap& row : map.maps("rows")) {
-      group.rows.push_back(read_row(row, changes, missing));
-      TrainingRow& read = group.rows.back();
-      if (read.single_gpu == 0) read.single_gpu = rates[read.model];
-      read.compared = fmt::format("{}, {}", group.name, read.compared);
-    }
-    if (group.rows.empty()) map.fail("rows", "there is no row; expected at least one");
-    map.finish();
-    give_single_gpu(group);
-    file_.groups.push_back(std::move(group));
+  Fields<TrainingRow> row_fields() {
+    using Row = TrainingRow;
+    return {
+        "row",
+        "a measured training job",
+        {{{"id", required, "its own"},
+          [this](YamlMap& map, Row& row) {
+            row.id = map.require<std::string>("id");
+            if (ids_.insert(row.id).second) return;
+            map.fail("id", fmt::format("'{}' stands twice; expected each row once", row.id));
+          }},
+         config::word("model", &Row::model, keys_of(models_), "one of `models`", required),
+         config::word("method", &Row::method, keys_of(methods_), "one of `methods`", required),
+         config::field("nodes", &Row::nodes, "machines", config::at_least(1), required),
+         config::field("gpus_per_node", &Row::gpus_per_node, "GPUs of each", config::at_least(1),
+                       required),
+         config::word("role", &Row::role, {"calibrate", "score", "show"}, "what it is for",
+                      required),
+         config::field("measured", &Row::measured, "in the file's unit", config::above(0.0),
+                       required),
+         config::field("stdev", &Row::spread, "of repeated runs", config::at_least(0.0)),
+         single_gpu_key(&Row::single_gpu),
+         config::word("gate", &Row::gate, gate_names_, "one of `gates`", "its method's or model's"),
+         missing_key(&Row::missing),
+         {{"batch", "none", "samples a GPU, in the place of the scenario's"},
+          [](YamlMap& map, Row& row) {
+            const config::YamlValue* batch = map.find("batch");
+            if (batch == nullptr) return;
+            map.require<int>("batch", config::at_least(1));
+            row.changes.push_back({"profile.batch_per_gpu", batch->where, *batch});
+            row.compared = " b" + batch->text;
+          }},
+         set_key(&Row::changes)}};
   }
 
-  TrainingRow read_row(YamlMap& map, const std::vector<config::Override>& of_group,
-                       const std::string& group_missing) {
-    static const std::vector<std::string> roles = {"calibrate", "score", "show"};
-    TrainingRow row;
-    row.id = map.require<std::string>("id");
-    if (!ids_.insert(row.id).second) {
-      map.fail("id", fmt::format("'{}' stands twice; expected each row once", row.id));
-    }
-    row.model = map.require_choice("model", keys_of(models_));
-    row.method = map.require_choice("method", keys_of(methods_));
+  /// What a row has of its model, its method, its group and the file.
+  void complete(TrainingRow& row, const GroupKeys& of) const {
     const Named& model = models_.at(row.model);
     const Named& method = methods_.at(row.method);
-    row.nodes = map.require<int>("nodes", config::at_least(1));
-    row.gpus_per_node = map.require<int>("gpus_per_node", config::at_least(1));
-    row.role = map.require_choice("role", roles);
-    row.measured = map.require<double>("measured", config::above(0.0));
-    row.spread = map.value_or("stdev", 0.0, config::at_least(0.0)) / row.measured;
-    row.single_gpu = read_rate(map, "single_gpu");
-    row.gate = !method.gate.empty()  ? method.gate
-               : !model.gate.empty() ? model.gate
-               : gate_names_.empty() ? ""
-                                     : gate_names_.front();
-    if (map.has("gate")) row.gate = map.require_choice("gate", gate_names_);
-    row.missing = !method.missing.empty()  ? method.missing
-                  : !model.missing.empty() ? model.missing
-                                           : group_missing;
-    row.missing = map.value_or("missing", row.missing);
-    row.changes = model.changes;
-    row.changes.insert(row.changes.end(), of_group.begin(), of_group.end());
-    row.changes.insert(row.changes.end(), method.changes.begin(), method.changes.end());
-    if (const YamlValue* batch = map.find("batch")) {
-      map.require<int>("batch", config::at_least(1));
-      row.changes.push_back({"profile.batch_per_gpu", batch->where, *batch});
+    const std::string first_gate = gate_names_.empty() ? "" : gate_names_.front();
+    const auto first_said = [](std::initializer_list<std::string> texts) {
+      const auto* const said =
+          std::ranges::find_if(texts, [](const std::string& text) { return !text.empty(); });
+      return said != texts.end() ? *said : "";
+    };
+    row.gate = first_said({row.gate, method.gate, model.gate, first_gate});
+    row.missing = first_said({row.missing, method.missing, model.missing, of.missing});
+    row.spread /= row.measured;
+    if (row.single_gpu == 0 && of.single_gpu.contains(row.model)) {
+      row.single_gpu = of.single_gpu.at(row.model);
     }
-    const std::string batch_text = map.has("batch") ? " b" + map.find("batch")->text : "";
-    const auto of_row = read_set(map);
-    row.changes.insert(row.changes.end(), of_row.begin(), of_row.end());
-    row.compared =
-        fmt::format("{}{} on {}x{}", row.model, batch_text, row.nodes, row.gpus_per_node);
-    map.finish();
-    return row;
+    row.compared = fmt::format("{}, {}{} on {}x{}", of.group.name, row.model, row.compared,
+                               row.nodes, row.gpus_per_node);
+    std::vector<config::Override> changes = model.changes;
+    for (const auto& more : {of.changes, method.changes, row.changes}) {
+      changes.insert(changes.end(), more.begin(), more.end());
+    }
+    row.changes = std::move(changes);
   }
 
   /// Where the rate of one GPU is a row of the table itself.
@@ -242,7 +339,6 @@ class Reader {
     return "";
   }
 
-  YamlMap map_;
   TrainingFile file_;
   Names models_;
   Names methods_;
@@ -259,7 +355,7 @@ const std::vector<std::string>& training_units() {
 }
 
 TrainingFile read_training_file(const config::YamlValue& document) {
-  return Reader(document).read();
+  return Reader().read(document);
 }
 
 }  // namespace gradwire::validation

@@ -218,6 +218,7 @@ template AnyField value_field(const Declared&, const Range<std::string>&,
 template AnyField value_field(const Declared&, const Range<int>&, const std::vector<int>&);
 template AnyField value_field(const Declared&, const Range<std::int64_t>&,
                               const std::vector<std::int64_t>&);
+template AnyField value_field(const Declared&, const Range<double>&, const std::vector<double>&);
 template AnyField share_field(const Declared&, const Range<Ratio>&, const double&);
 template AnyField share_field(const Declared&, const Range<Ratio>&, const std::optional<double>&);
 template AnyField word_field(const Declared&,
