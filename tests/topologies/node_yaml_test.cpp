@@ -76,8 +76,7 @@ TEST_CASE("a node says its processors' memory with size, rate and source", "[nod
       "n.yaml:4:59: unknown key 'of'; expected one of size, bandwidth, source");
 }
 
-TEST_CASE("a node says that machines of its type have other numbers of ports, too",
-          "[node_yaml]") {
+TEST_CASE("a node says that machines of its type have other numbers of ports, too", "[node_yaml]") {
   const std::string text = with("host_bridges:", "ports_vary: true\nhost_bridges:");
   CHECK(!read(pair).ports_vary);
   CHECK(read(text).ports_vary);
