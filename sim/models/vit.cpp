@@ -18,6 +18,7 @@ struct VitShape {
   Widths widths;
   std::int64_t patch = 0;  ///< pixels a side
   bool multihead = false;  ///< attention as nn.MultiheadAttention of torchvision runs it
+  bool eager = false;      ///< with the scores in memory, as timm's before PyTorch 2
 };
 
 /// What nn.MultiheadAttention moves beside its products and its attention (recording of ViT-B/16,
@@ -55,9 +56,13 @@ Activation vit_block(ModelBuilder& net, const std::string& name, const Activatio
       parts_of(net, attention, net.linear(attention + ".in_proj", x, 3 * shape.widths.hidden),
                shape.multihead);
   const std::int64_t size = shape.widths.hidden / shape.widths.heads;
-  x = flash_attend(
-      net, attention, parts[0], parts[1], parts[2],
-      {.heads = shape.widths.heads, .size = size, .value_size = size, .causal = false});
+  // nn.Dropout(0) of timm's weights launches nothing.
+  x = shape.eager
+          ? attend(net, attention, parts[0], parts[1], parts[2],
+                   {.heads = shape.widths.heads, .mask = Mask::none, .weight_dropout = false})
+          : flash_attend(
+                net, attention, parts[0], parts[1], parts[2],
+                {.heads = shape.widths.heads, .size = size, .value_size = size, .causal = false});
   x = net.linear(attention + ".out_proj", x, shape.widths.hidden);
   const Activation residual = net.add(name + ".add_1", x, input);
   x = net.layer_norm(name + ".ln_2", residual);
@@ -94,7 +99,10 @@ Activation with_positions(ModelBuilder& net, const Activation& tokens) {
 }
 
 ModelDescription vit(VitShape shape, const ModelOptions& options) {
-  if (options.attention) shape.multihead = *options.attention == multihead_attention;
+  if (options.attention) {
+    shape.multihead = *options.attention == multihead_attention;
+    shape.eager = *options.attention == "eager";
+  }
   ModelBuilder net(
       shape.widths.name,
       "Dosovitskiy et al., arXiv 2010.11929; torchvision models/vision_transformer.py");

@@ -144,8 +144,6 @@ TEST_CASE("A shape that no transformer can have is refused where it stands", "[m
   CHECK(refusal("{model: opt_125m, sequence_length: 4096}") ==
         "s.yaml:1:36: 'sequence_length' is 4096; expected at most 2050, the rows of its table of "
         "positions");
-  CHECK(refusal("{model: vit_b_16, attention: eager}") ==
-        "s.yaml:1:30: 'attention' is 'eager'; expected multihead or flash with model 'vit_b_16'");
   CHECK(refusal("{model: gpt2, attention: multihead}") ==
         "s.yaml:1:26: 'attention' is 'multihead'; expected eager or flash with model 'gpt2'");
   CHECK(refusal("{model: deepseek_v3, attention: eager}") ==

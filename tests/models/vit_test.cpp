@@ -41,6 +41,21 @@ TEST_CASE(
   CHECK(sum(with, kept) - sum(without, kept) == Approx(n));
 }
 
+// Of scores of 12 heads and 197 x 197 pairs a block: their scale reads and writes them, softmax the
+// same; what the weights come from is kept, and the weights. Products as of one kernel.
+TEST_CASE("Eager attention of a vision transformer has its scores in memory", "[models][vit]") {
+  const ModelDescription eager = attending("eager");
+  const ModelDescription fused = attending("flash");
+  CHECK(eager.parameter_count() == fused.parameter_count());
+  const double scores = 12.0 * 12 * 197 * 197;
+  const auto moved = [](const ModelLayer& layer) { return layer.forward.elements; };
+  const auto kept = [](const ModelLayer& layer) { return layer.kept; };
+  CHECK(sum(eager, moved) - sum(fused, moved) >= 4 * scores);
+  CHECK(sum(eager, kept) - sum(fused, kept) >= scores);
+  const auto flops = [](const ModelLayer& layer) { return layer.forward.flops; };
+  CHECK(sum(eager, flops) == Approx(sum(fused, flops)));
+}
+
 TEST_CASE(
     "torchvision's vision transformers attend by nn.MultiheadAttention, the small one as timm's",
     "[models][vit]") {

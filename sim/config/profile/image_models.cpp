@@ -37,7 +37,7 @@ Parameters vit_options() {
   Parameters parameters = imagenet_options();
   parameters.push_back({"attention", multihead_attention,
                         "nn.MultiheadAttention, which copies queries, keys and values; flash: as "
-                        "timm's"});
+                        "timm's; eager: as timm's before PyTorch 2"});
   return parameters;
 }
 

@@ -102,8 +102,9 @@ void add_widths(ModelEntry& entry) {
 
 /// Ways to attend of a model whose own is `own`.
 std::vector<std::string> attentions_beside(const std::string& own) {
-  return own == multihead_attention ? std::vector<std::string>{own, "flash"}
-                                    : std::vector<std::string>{"eager", "flash"};
+  std::vector<std::string> words = {"eager", "flash"};
+  if (own == multihead_attention) words.insert(words.begin(), own);
+  return words;
 }
 
 /// Each parameter's range and words are those of the option.

@@ -52,11 +52,10 @@ const Fields<ModelOptions>& model_fields() {
                   "of transformers: width of the feed-forward block"),
        word("activation", &Options::activation, {"swiglu", "gelu"}, "of decoders", own),
        word("norm", &Options::norm, {"rms", "layer"}, "of decoders", own),
-       word(
-           "attention", &Options::attention, {"flash", "eager", multihead_attention},
-           "of decoders, GPT-2, BERT and its kin, BART: one kernel, or scores in memory; of vision "
-           "transformers: one kernel, or with the copies of nn.MultiheadAttention",
-           own),
+       word("attention", &Options::attention, {"flash", "eager", multihead_attention},
+            "one kernel, or scores in memory; of vision transformers one kernel with the copies of "
+            "nn.MultiheadAttention, too",
+            own),
        field("rope", &Options::rope, "of decoders: rotary positions in place of a table", {}, own),
        inside("experts", &Options::experts, expert_fields, "of decoders: balanced", own),
        size_field("groups", &Options::groups, groups_max,
