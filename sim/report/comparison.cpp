@@ -176,7 +176,7 @@ std::string notes(std::span<const ComparisonRow> rows) {
     }
   }
   const auto is_of_all = [&](const std::string& text) { return names[text].size() == ranked; };
-  std::ranges::stable_partition(texts, is_of_all);
+  std::stable_partition(texts.begin(), texts.end(), is_of_all);
   std::string list;
   for (const std::string& text : texts) {
     list +=

@@ -28,7 +28,7 @@ std::vector<Doubt> doubts_of(const RunResult& result, const DoubtFacts& facts) {
       doubts.push_back({name, width.low * of, width.high * of, std::string(of_width), of});
   };
   const auto add_fitted = [&](const char* name, std::string_view of_width, double of) {
-    const auto known = std::ranges::find(doubt_widths, of_width, &DoubtWidth::name);
+    const auto* const known = std::ranges::find(doubt_widths, of_width, &DoubtWidth::name);
     add(name, facts.widths.*known->width, of, of_width);
   };
   const double exposed = share(result, Part::exposed_communication, total);

@@ -150,7 +150,7 @@ std::vector<DoubtedRow> doubted_rows(std::span<const SeriesReport> reports) {
       one.series = series;
       one.slower = std::log(row.unit == "ms" ? ratio : 1 / ratio);
       for (const Doubt& doubt : row.doubts) {
-        const auto known = std::ranges::find(doubt_widths, doubt.width, &DoubtWidth::name);
+        const auto* const known = std::ranges::find(doubt_widths, doubt.width, &DoubtWidth::name);
         if (known == doubt_widths.end()) {
           one.others = together(one.others, {doubt.low, doubt.high});
         } else {

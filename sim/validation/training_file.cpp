@@ -167,7 +167,7 @@ class Reader {
           }}}};
   }
 
-  Names read_names(YamlMap list, std::vector<Field<Named>> keys) const {
+  [[nodiscard]] Names read_names(YamlMap list, std::vector<Field<Named>> keys) const {
     keys.push_back(set_key(&Named::changes));
     keys.push_back(config::word("gate", &Named::gate, gate_names_, "of its rows", "the first"));
     keys.push_back(missing_key(&Named::missing));
