@@ -71,15 +71,22 @@ class End {
     double weight = 0;
   };
 
-  [[nodiscard]] double score(const Choice& choice) const {
-    double sum = 0;
+  /// Of each row's end.
+  [[nodiscard]] std::vector<double> squares_of(const Choice& choice) const {
+    std::vector<double> squares;
     for (const Squares& row : rows_) {
-      double squares = row.others;
+      double& sum = squares.emplace_back(row.others);
       for (std::size_t i = 0; i < choice.size(); ++i) {
-        squares += row.of[i] * choices_[choice[i]] * choices_[choice[i]];
+        sum += row.of[i] * choices_[choice[i]] * choices_[choice[i]];
       }
-      sum += row.weight * score(row, squares);
     }
+    return squares;
+  }
+
+  [[nodiscard]] double score(const Choice& choice) const {
+    const std::vector<double> squares = squares_of(choice);
+    double sum = 0;
+    for (std::size_t r = 0; r < rows_.size(); ++r) sum += score(rows_[r], squares[r]);
     return sum;
   }
 
@@ -87,25 +94,19 @@ class End {
     const double width = std::sqrt(squares);
     const double end = high_ ? std::log1p(width) : -std::log1p(-std::min(width, low_most));
     const double miss = std::clamp(row.beyond - end, 0.0, miss_most);
-    return end + miss / (high_ ? share_above : share_below);
+    return row.weight * (end + miss / (high_ ? share_above : share_below));
   }
 
   /// Sets one width to that of the least score, the others staying. @return the score
   double choose(Choice& choice, std::size_t index) const {
-    std::vector<double> rest(rows_.size());
-    for (std::size_t r = 0; r < rows_.size(); ++r) {
-      rest[r] = rows_[r].others;
-      for (std::size_t i = 0; i < choice.size(); ++i) {
-        const double width = i == index ? 0 : choices_[choice[i]];
-        rest[r] += rows_[r].of[i] * width * width;
-      }
-    }
+    choice[index] = 0;  // a width of 0
+    const std::vector<double> rest = squares_of(choice);
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t candidate = 0; candidate < choices_.size(); ++candidate) {
       const double square = choices_[candidate] * choices_[candidate];
       double sum = 0;
       for (std::size_t r = 0; r < rows_.size(); ++r) {
-        sum += rows_[r].weight * score(rows_[r], rest[r] + rows_[r].of[index] * square);
+        sum += score(rows_[r], rest[r] + rows_[r].of[index] * square);
       }
       if (sum >= least) continue;
       least = sum;
