@@ -24,12 +24,12 @@ std::vector<Doubt> doubts_of(const RunResult& result, const DoubtFacts& facts) {
   std::vector<Doubt> doubts;
   const auto add = [&](const char* name, RelativeError width, double of,
                        std::string_view of_width = "") {
-    if (of > 0)
-      doubts.push_back({name, width.low * of, width.high * of, std::string(of_width), of});
+    if (of <= 0) return;
+    doubts.push_back({name, width.low * of, width.high * of, std::string(of_width), of});
   };
-  const auto add_fitted = [&](const char* name, std::string_view of_width, double of) {
-    const auto* const known = std::ranges::find(doubt_widths, of_width, &DoubtWidth::name);
-    add(name, facts.widths.*known->width, of, of_width);
+  const auto add_fitted = [&](const char* name, RelativeError DoubtWidths::*width, double of) {
+    const auto* const known = std::ranges::find(doubt_widths, width, &DoubtWidth::width);
+    add(name, facts.widths.*width, of, known->name);
   };
   const double exposed = share(result, Part::exposed_communication, total);
   const double slowdown = share(result, Part::overlap_slowdown, total);
@@ -37,13 +37,15 @@ std::vector<Doubt> doubts_of(const RunResult& result, const DoubtFacts& facts) {
   add("spread", {1 - facts.p5 / facts.p50, facts.p95 / facts.p50 - 1}, 1);
   add("coding", coding_width, result.coding_estimate_s / total);
   if (result.world_size > 1) {
-    add_fitted("several_gpus", "several_gpus", 1);
-    add_fitted("machines", "machines", std::sqrt(std::log2(facts.machines)));
+    using Widths = DoubtWidths;
     const double hidden = result.communication_busy_s * result.overlap_fraction / total;
-    add_fitted("communication", facts.over_tcp ? "exposed_tcp" : "exposed", exposed);
-    add_fitted("hidden_communication", facts.over_tcp ? "hidden_tcp" : "hidden", hidden);
-    if (facts.ports_assumed) add_fitted("ports", "ports", exposed + hidden);
-    add_fitted("host", "host",
+    add_fitted("several_gpus", &Widths::several_gpus, 1);
+    add_fitted("machines", &Widths::machines, std::sqrt(std::log2(facts.machines)));
+    add_fitted("communication", facts.over_tcp ? &Widths::exposed_tcp : &Widths::exposed, exposed);
+    add_fitted("hidden_communication", facts.over_tcp ? &Widths::hidden_tcp : &Widths::hidden,
+               hidden);
+    if (facts.ports_assumed) add_fitted("ports", &Widths::ports, exposed + hidden);
+    add_fitted("host", &Widths::host,
                share(result, Part::host, total) + share(result, Part::copies, total));
   }
   std::erase_if(doubts, [](const Doubt& doubt) { return doubt.low <= 0 && doubt.high <= 0; });
