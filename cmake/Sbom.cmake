@@ -7,7 +7,7 @@ cmake_minimum_required(VERSION 3.25)
 
 # Licences of what we link ourselves (SPDX's names); the others' are the distribution's to tell.
 set(licences
-  "libboost.*-dev -> BSL-1.0" "libcli11-dev -> BSD-3-Clause" "nlohmann-json3-dev -> MIT" "libfmt.* -> MIT"
+  "libboost.* -> BSL-1.0" "libcli11-dev -> BSD-3-Clause" "nlohmann-json3-dev -> MIT" "libfmt.* -> MIT"
   "libyaml-0-.* -> MIT" "libpugixml.* -> MIT" "libsimdjson.* -> Apache-2.0" "libsqlite3-0 -> blessing" "zlib1g -> Zlib" "libmimalloc.* -> MIT"
   "libssl3.* -> Apache-2.0" "libsimgrid.* -> LGPL-2.1-only" "libc6 -> LGPL-2.1-or-later"
   "(libstdc[+][+]6|libgcc-s1) -> GPL-3.0-or-later WITH GCC-exception-3.1")

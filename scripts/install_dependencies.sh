@@ -8,7 +8,7 @@ set -euo pipefail
 
 packages=(
   g++ cmake ninja-build                                   # build
-  libboost-dev libfmt-dev libsimgrid-dev libyaml-dev      # Boost: only headers
+  libboost-dev libboost-filesystem-dev libfmt-dev libsimgrid-dev libyaml-dev
   libcli11-dev libssl-dev nlohmann-json3-dev libpugixml-dev
   libsimdjson-dev libsqlite3-dev zlib1g-dev               # traces of other tools
   catch2 libbenchmark-dev                                 # tests

@@ -1,22 +1,27 @@
 #include "sim/cli/child_program.hpp"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <array>
+#include <boost/process/args.hpp>
+#include <boost/process/child.hpp>
+#include <boost/process/env.hpp>
+#include <boost/process/environment.hpp>
+#include <boost/process/extend.hpp>
+#include <boost/process/io.hpp>
+#include <boost/process/pipe.hpp>
+#include <boost/process/search_path.hpp>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
-#include <cstring>
+#include <cstdio>
+#include <iterator>
+#include <memory>
 #include <system_error>
 
 #include "sim/cli/messages.hpp"
 
 namespace gradwire::cli {
 namespace {
+
+namespace process = boost::process;
 
 constexpr int signal_base = 128;
 constexpr std::array<int, 3> passed_signals{SIGINT, SIGTERM, SIGHUP};
@@ -49,109 +54,68 @@ class SignalsPassed {
   std::array<struct sigaction, passed_signals.size()> before_{};
 };
 
-/// Returns where there is no such program.
-void execute(const std::vector<std::string>& command) {
-  std::signal(SIGXFSZ, SIG_DFL);
-  std::vector<char*> words;
-  words.reserve(command.size() + 1);
-  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
-  execvp(words.front(), words.data());
+/// Starts a program by Boost.Process, with what else it is given.
+/// @throws std::system_error where it cannot be run
+template <class... Settings>
+process::child start(const std::vector<std::string>& command, Settings&&... settings) {
+  const std::string& name = command.front();
+  const std::string path =
+      name.find('/') == std::string::npos ? process::search_path(name).string() : name;
+  // Boost 1.74 reads behind an empty path.
+  if (path.empty()) throw std::system_error(ENOENT, std::generic_category());
+  return process::child(
+      path, process::args(std::vector<std::string>(command.begin() + 1, command.end())),
+      process::extend::on_exec_setup([](auto& /*executor*/) { std::signal(SIGXFSZ, SIG_DFL); }),
+      std::forward<Settings>(settings)...);
 }
 
-[[noreturn]] void become(const std::vector<std::string>& command,
-                         const std::vector<std::pair<std::string, std::string>>& environment) {
-  for (const int signal : passed_signals) std::signal(signal, SIG_DFL);
-  for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
-  execute(command);
-  tell("gradwire: cannot run '{}': {}\n", command.front(), std::strerror(errno));
-  _exit(cannot_run);
-}
-
-int code_of(pid_t child) {
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+int code_of(process::child& child) {
+  child.wait();
+  const int status = child.native_exit_code();
   return WIFEXITED(status) ? WEXITSTATUS(status) : signal_base + WTERMSIG(status);
 }
 
-[[noreturn]] void fail(const char* what) {
-  throw std::system_error(errno, std::generic_category(), what);
-}
+using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 
-/// A descriptor, closed when destroyed.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() { close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int number() const { return number_; }
-  void close() {
-    if (number_ >= 0) ::close(number_);
-    number_ = -1;
+/// A file that has no name, so that nobody else can put something there.
+File file_with(const std::string& text) {
+  File file(std::tmpfile(), std::fclose);
+  if (file == nullptr || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
+      std::fseek(file.get(), 0, SEEK_SET) != 0) {
+    throw std::system_error(errno, std::generic_category(), "cannot hand over a program's input");
   }
-
- private:
-  int number_;
-};
-
-/// Fills a file that has no name, so that nobody else can put something there.
-void fill(int file, const std::string& text) {
-  for (std::size_t begin = 0; begin < text.size();) {
-    const ssize_t written = write(file, text.data() + begin, text.size() - begin);
-    if (written < 0 && errno != EINTR) fail("cannot hand over a program's input");
-    begin += static_cast<std::size_t>(std::max<ssize_t>(written, 0));
-  }
-  if (lseek(file, 0, SEEK_SET) != 0) fail("cannot hand over a program's input");
-}
-
-std::string read_to_end(int pipe) {
-  std::string text;
-  std::array<char, 65'536> chunk{};
-  while (true) {
-    const ssize_t got = read(pipe, chunk.data(), chunk.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return text;
-    text.append(chunk.data(), static_cast<std::size_t>(got));
-  }
+  return file;
 }
 
 }  // namespace
 
 int run_program(const std::vector<std::string>& command,
                 const std::vector<std::pair<std::string, std::string>>& environment) {
+  process::environment variables = boost::this_process::environment();
+  for (const auto& [name, value] : environment) variables[name] = value;
   const SignalsPassed passed;
-  const pid_t child = fork();
-  if (child < 0) {
-    tell("gradwire: cannot run '{}': {}\n", command.front(), std::strerror(errno));
+  try {
+    process::child child = start(command, variables);
+    child_id = child.id();
+    return code_of(child);
+  } catch (const std::system_error& error) {
+    tell("gradwire: cannot run '{}': {}\n", command.front(), error.code().message());
     return cannot_run;
   }
-  if (child == 0) become(command, environment);
-  child_id = child;
-  return code_of(child);
 }
 
 ProgramOutput run_with_input(const std::vector<std::string>& command, const std::string& input) {
-  const Descriptor file(memfd_create("input", MFD_CLOEXEC));
-  if (file.number() < 0) fail("cannot hand over a program's input");
-  fill(file.number(), input);
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) fail("cannot take a program's output");
-  const Descriptor output(ends[0]);
-  Descriptor far_end(ends[1]);
-  const pid_t child = fork();
-  if (child < 0) fail("cannot start a program");
-  if (child == 0) {
-    if (dup2(file.number(), STDIN_FILENO) >= 0 && dup2(far_end.number(), STDOUT_FILENO) >= 0) {
-      execute(command);
-    }
-    _exit(cannot_run);
-  }
-  far_end.close();
+  const File file = file_with(input);
+  process::ipstream output;
   ProgramOutput result;
-  result.text = read_to_end(output.number());
-  result.code = code_of(child);
+  try {
+    process::child child =
+        start(command, (process::std_in < file.get()), (process::std_out > output));
+    result.text.assign(std::istreambuf_iterator<char>(output), {});
+    result.code = code_of(child);
+  } catch (const std::system_error&) {
+    result.code = cannot_run;
+  }
   return result;
 }
 

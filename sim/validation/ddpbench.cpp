@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/math/tools/minima.hpp>
 #include <cassert>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +16,6 @@
 #include "sim/config/yaml/fields.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/core/statistics.hpp"
-#include "sim/validation/minimise.hpp"
 
 namespace gradwire::validation {
 namespace {
@@ -124,7 +125,8 @@ struct Percentiles {
   double p75;
 };
 
-constexpr int search_steps = 12;  ///< a part in 600 of the span searched
+constexpr int search_bits = 12;
+constexpr std::uintmax_t search_steps = 14;
 
 class DdpBench final : public Series {
  public:
@@ -135,7 +137,10 @@ class DdpBench final : public Series {
 
   [[nodiscard]] std::vector<Row> rows(std::size_t /*task*/) const override {
     std::vector<Row> rows;
-    const double fitted = minimise(1, 12, search_steps, [&](double us) { return squares(us); });
+    std::uintmax_t steps = search_steps;
+    const double fitted = boost::math::tools::brent_find_minima(
+                              [&](double us) { return squares(us); }, 1.0, 12.0, search_bits, steps)
+                              .first;
     const double written =
         config::read_scenario(scenario_file(), {}).at(1).gpu.kernel_overhead.count() * 1e6;
     append_p50(written, rows);

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/math/tools/minima.hpp>
 #include <cassert>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -13,13 +15,13 @@
 
 #include "sim/core/error.hpp"
 #include "sim/core/statistics.hpp"
-#include "sim/validation/minimise.hpp"
 
 namespace gradwire::validation {
 namespace {
 
-/// A constant is known to a part in 60 of its span (of logarithms), a thousandth in a second turn.
-constexpr int fit_steps = 9;
+/// Of a constant's logarithm: a thousandth of the constant.
+constexpr int fit_bits = 16;
+constexpr std::uintmax_t fit_steps = 12;
 /// Several constants are fitted in turn, so often.
 constexpr int fit_turns = 3;
 
@@ -64,11 +66,14 @@ class Fit {
       for (std::size_t i = known_; i < values_.size(); ++i) {
         const FittedConstant& constant = *values_[i].constant;
         const auto of_this = [&](const TrainingRow& row) { return fitted_to(constant, row); };
-        values_[i].value = std::exp(
-            minimise(std::log(constant.low), std::log(constant.high), fit_steps, [&](double log) {
-              values_[i].value = std::exp(log);
-              return squares(of_this);
-            }));
+        const auto error_at = [&](double log) {
+          values_[i].value = std::exp(log);
+          return squares(of_this);
+        };
+        std::uintmax_t steps = fit_steps;
+        const auto [least, error] = boost::math::tools::brent_find_minima(
+            error_at, std::log(constant.low), std::log(constant.high), fit_bits, steps);
+        values_[i].value = std::exp(least);
       }
     }
   }

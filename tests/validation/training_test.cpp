@@ -7,7 +7,6 @@
 
 #include "sim/config/yaml/yaml_map.hpp"
 #include "sim/core/error.hpp"
-#include "sim/validation/minimise.hpp"
 #include "sim/validation/pages.hpp"
 #include "sim/validation/training_file.hpp"
 #include "sim/validation/training_fit.hpp"
@@ -70,13 +69,6 @@ constexpr const char* rows =
     "role: score}\n"
     "      - {id: c, model: resnet50, method: wfbp, nodes: 1, gpus_per_node: 4, measured: 1200, "
     "stdev: 12, role: score}\n";
-
-TEST_CASE("A search by golden sections ends at the least point", "[validation]") {
-  // (x - 3)^2 is least at 3; 30 steps leave 9 * 0.618^30 = 5e-6 of the span.
-  CHECK(minimise(1, 10, 30, [](double x) { return (x - 3) * (x - 3); }) == Approx(3).margin(5e-6));
-  // At an end of the span it stays there.
-  CHECK(minimise(4, 10, 30, [](double x) { return x; }) == Approx(4).margin(5e-6));
-}
 
 TEST_CASE("The rate of one GPU is that of the same method's row where there is one",
           "[validation]") {
