@@ -69,9 +69,16 @@ double attention_slowness(const KernelSetting& setting, Direction direction) {
 constexpr double cast_bytes = 6;
 
 Seconds layer_time(const ModelLayer& layer, const KernelSetting& setting, Direction direction) {
-  const KernelWork work = kernel_work(layer, setting, direction);
-  if (work.kernels == 0 && work.bytes <= 0) return Seconds{0};
-  Seconds time = kernel_time(work, setting.gpu, layer.fp8 ? fp8_dtype : setting.dtype, direction);
+  const KernelWork asked = kernel_work(layer, setting, direction);
+  if (asked.kernels == 0 && asked.bytes <= 0) return Seconds{0};
+  const auto time_in = [&](const std::string& dtype) {
+    KernelSetting taken = setting;
+    taken.dtype = dtype;
+    return kernel_time(kernel_work(layer, taken, direction), setting.gpu, dtype, direction);
+  };
+  Seconds time = layer.fp8 ? kernel_time(asked, setting.gpu, fp8_dtype, direction)
+                           : fastest_permitted(asked.work_class, setting.gpu, setting.dtype,
+                                               direction, time_in);
   if (layer.fused_attention) time = attention_slowness(setting, direction) * time;
   if (setting.sums_in_fp32 && setting.token_norms && layer.casts > 0) {
     const KernelWork cast = {

@@ -78,8 +78,8 @@ std::vector<KernelPlan> plans_for(const LayerProfile& layer, int recorded_batch,
 }
 
 /// What kernel_time() gives for a matrix layer whose FLOPs are those of batch `recorded_batch`.
-Seconds matrix_time(const LayerProfile& layer, int recorded_batch, const Setting& setting,
-                    Direction direction) {
+Seconds kernels_of_type(const LayerProfile& layer, int recorded_batch, const Setting& setting,
+                        Direction direction) {
   const auto name = work_class(layer);
   const MatrixTraffic traffic = traffic_of(layer);
   const double growth = static_cast<double>(setting.batch) / recorded_batch;
@@ -94,6 +94,15 @@ Seconds matrix_time(const LayerProfile& layer, int recorded_batch, const Setting
            plans_for(layer, recorded_batch, setting.batch, direction,
                      has_matrix_units(setting.gpu, executed_dtype(setting.gpu, setting.dtype)))},
       setting.gpu, setting.dtype, direction);
+}
+
+Seconds matrix_time(const LayerProfile& layer, int recorded_batch, const Setting& setting,
+                    Direction direction) {
+  return fastest_permitted(work_class(layer), setting.gpu, setting.dtype, direction,
+                           [&](const std::string& dtype) {
+                             return kernels_of_type(layer, recorded_batch,
+                                                    {setting.gpu, setting.batch, dtype}, direction);
+                           });
 }
 
 /// The time of a layer that memory bounds: what it moved within `time` moves at the other rate.

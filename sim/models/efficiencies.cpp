@@ -72,6 +72,7 @@ double term(double amount, double rate, double share) {
 
 /// Grouped convolutions stay on these units in every type (assumed).
 const std::string fp32 = "fp32";
+const std::string tf32 = "tf32";
 
 }  // namespace
 
@@ -127,6 +128,24 @@ bool has_matrix_units(const GpuSpec& gpu, const std::string& dtype) {
   };
   if (dtype == "tf32" || dtype == "bf16" || dtype == "fp8") return peak(dtype.c_str()) > 0;
   return dtype == "fp16" && (peak("bf16") > 0 || peak("fp16") > packed * peak("fp32"));
+}
+
+Seconds fastest_permitted(std::string_view work_class, const GpuSpec& gpu, const std::string& dtype,
+                          Direction direction,
+                          const std::function<Seconds(const std::string& dtype)>& time_in) {
+  const bool both = is_matrix(work_class) && executed_dtype(gpu, tf32) == tf32 &&
+                    gpu.efficiency.contains(tf32) && gpu.efficiency.contains(fp32);
+  if (!both) return time_in(dtype);
+  if (work_class == "flash_attention") {
+    const bool told_in_tf32 =
+        entry_of(work_class, gpu, fp32) == nullptr && entry_of(work_class, gpu, tf32) != nullptr;
+    return time_in(dtype == fp32 && told_in_tf32 ? tf32 : dtype);
+  }
+  const auto rate = [&](const std::string& type) {
+    return efficiency_of(work_class, gpu, type, direction).flops * gpu.sustained_flops(type);
+  };
+  if (dtype != tf32 || rate(fp32) <= rate(tf32)) return time_in(dtype);
+  return std::min(time_in(tf32), time_in(fp32));
 }
 
 Seconds kernel_time(const KernelWork& work, const GpuSpec& gpu, const std::string& dtype,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -80,6 +81,16 @@ constexpr std::int64_t stem_channels_max = 4;
 /// and fp8 where it has them, fp16 where its peak is more than the twice of fp32 that packed
 /// arithmetic has.
 [[nodiscard]] bool has_matrix_units(const GpuSpec& gpu, const std::string& dtype);
+
+/// What matrix work of this class takes that is asked for in `dtype`, by `time_in` of a type's
+/// kernels. TF32 is a permission (cuBLAS, CUBLAS_COMPUTE_32F_FAST_TF32;
+/// torch.backends.cuda.matmul.allow_tf32): where fp32's own kernels compute faster, the faster of
+/// both is taken. Fused attention has one kernel for both, of three products in TF32 each
+/// (PyTorch's mem_eff_attention, OpMultiplyAddFastF32), whichever table tells it.
+/// REQUIRES: supports(gpu, dtype).
+[[nodiscard]] Seconds fastest_permitted(
+    std::string_view work_class, const GpuSpec& gpu, const std::string& dtype, Direction direction,
+    const std::function<Seconds(const std::string& dtype)>& time_in);
 
 /// time = kernels x kernel_overhead
 ///        + max(bytes / bandwidth, flops / (peak x e.flops) + bytes / (bandwidth x e.memory))

@@ -81,6 +81,16 @@ Ddp::Ddp(const DdpOptions& options, const JobView& job)
       options_(options),
       shared_(listed_again(options, job)),
       listed_(with_again(job, shared_)) {
+  const bool in_hooks =
+      options.optimizer == DdpOptimizer::in_backward || options.overlap_with_ddp != ZeroHook::none;
+  if (in_hooks && job.clips_gradients) {
+    throw UnsupportedConfiguration(
+        UnsupportedConfiguration::Key::strategy,
+        "'gradient_clipping' needs the norm of all gradients before the first update, which "
+        "'optimizer: in_backward' and 'overlap_with_ddp' make during backward; expected one "
+        "without "
+        "the other");
+  }
   if (options.overlap_with_ddp == ZeroHook::none) return;
   if (!job.collectives_on_gpu) {
     throw UnsupportedConfiguration(

@@ -108,3 +108,30 @@ TEST_CASE("a layer's class follows its shape", "[models][efficiencies]") {
   product.product->weight_operand = false;
   CHECK(work_class(product) == "attention");
 }
+
+TEST_CASE("TF32 is a permission: fp32's kernels stay where they compute faster",
+          "[models][efficiencies]") {
+  GpuSpec gpu = made_up();
+  gpu.peak_flops["tf32"] = 2e12;
+  gpu.efficiency["fp32"]["stem"] = {{0.9, 0}, {0.9, 0}};
+  gpu.efficiency["tf32"]["stem"] = {{0.2, 0}, {0.6, 0}};
+  const auto seconds = [&](const char* work_class, const char* asked, Direction direction) {
+    const auto time_in = [&](const std::string& dtype) {
+      return kernel_time({.work_class = work_class, .flops = 1e9, .kernels = 0}, gpu, dtype,
+                         direction);
+    };
+    return fastest_permitted(work_class, gpu, asked, direction, time_in).count();
+  };
+  // forward 1e9 / (1e12 x 0.9), as 2e12 x 0.2 is less; backward 1e9 / (2e12 x 0.6)
+  CHECK(seconds("stem", "tf32", Direction::forward) == Approx(1e-3 / 0.9));
+  CHECK(seconds("stem", "tf32", Direction::backward) == Approx(1e-3 / 1.2));
+  CHECK(seconds("stem", "fp32", Direction::backward) == Approx(1e-3 / 0.9));
+
+  // fused attention is one kernel in both: 1e9 / (2e12 x 0.1), until fp32's table tells it
+  gpu.efficiency["fp32"]["attention"] = {{0.8, 0}, {0.8, 0}};
+  gpu.efficiency["tf32"]["flash_attention"] = {{0.1, 0}, {0.1, 0}};
+  CHECK(seconds("flash_attention", "tf32", Direction::forward) == Approx(5e-3));
+  CHECK(seconds("flash_attention", "fp32", Direction::forward) == Approx(5e-3));
+  gpu.efficiency["fp32"]["flash_attention"] = {{0.5, 0}, {0.5, 0}};
+  CHECK(seconds("flash_attention", "fp32", Direction::forward) == Approx(2e-3));
+}

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <set>
 #include <string>
 
 #include "sim/config/cluster/gpu_yaml.hpp"
@@ -68,6 +69,28 @@ TEST_CASE("every model has an analytic profile on every GPU in every type", "[mo
         CHECK(profile.iteration >= profile.forward() + profile.backward() + profile.optimizer);
         CHECK(profile.tensor_count() == static_cast<int>(profile.gradient_order.size()));
       }
+    }
+  }
+}
+
+TEST_CASE("networks of convolutions are as fast in TF32 as in fp32, but for layouts",
+          "[models][gpus]") {
+  // Kernels that change layouts stand around tensor cores': of few channels some twentieth.
+  constexpr double layouts = 1.06;
+  static const std::set<std::string> convolutions = {"resnet50", "vgg16", "inception_v3",
+                                                     "densenet121", "jasper"};
+  for (const std::string& name : config::data_names(config::DataKind::gpu)) {
+    const GpuSpec gpu = config::shipped_gpu(name, {});
+    if (!gpu.peak_flops.contains("tf32")) continue;
+    for (const config::ModelEntry& entry : config::model_catalogue()) {
+      if (!convolutions.contains(entry.name)) continue;
+      INFO(entry.name << " on " << name);
+      const auto busy = [&](const char* dtype) {
+        const ComputeProfile profile =
+            analytic_profile(config::shipped_hosts(), entry.make({}), gpu, 32, dtype);
+        return (profile.forward() + profile.backward()).count();
+      };
+      CHECK(busy("tf32") < layouts * busy("fp32"));
     }
   }
 }

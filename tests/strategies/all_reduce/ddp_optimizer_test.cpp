@@ -1,4 +1,6 @@
 #include "strategies/all_reduce/ddp.hpp"
+
+#include "sim/core/refusal.hpp"
 #include "strategies/all_reduce/zero_redundancy.hpp"
 #include "tests/catch.hpp"
 #include "tests/strategies/toy_job.hpp"
@@ -124,4 +126,16 @@ TEST_CASE("join() asks who is still here before each forward, and whose buffers 
   Ddp norms(options, job);
   CHECK(collective_sizes(norms.on_event(Seconds{}, IterationStart{1})) ==
         std::vector<std::int64_t>{4, 4, 8, 16, 8});
+}
+
+TEST_CASE("gradients are not clipped by a norm that is known after the first update",
+          "[ddp][zero]") {
+  auto job = toy_job({10, 30});
+  job.clips_gradients = true;
+  CHECK_THROWS_AS(Ddp(bucket_views(DdpOptimizer::in_backward), job), UnsupportedConfiguration);
+  DdpOptions in_hook = bucket_views(DdpOptimizer::zero_redundancy);
+  in_hook.overlap_with_ddp = ZeroHook::last_bucket;
+  CHECK_THROWS_AS(Ddp(in_hook, job), UnsupportedConfiguration);
+  CHECK_NOTHROW(Ddp(bucket_views(DdpOptimizer::zero_redundancy), job));
+  CHECK_NOTHROW(Ddp(bucket_views(DdpOptimizer::step), job));
 }
