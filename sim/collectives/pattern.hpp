@@ -54,6 +54,16 @@ enum class Coupling : std::uint8_t {
   pipeline,
 };
 
+/// A pipeline of one step sends whole messages on, of which few move at one time.
+constexpr bool forwards_messages(Coupling coupling, int steps) {
+  return coupling == Coupling::pipeline && steps == 1;
+}
+
+/// Its flows advance together, as one body.
+constexpr bool moves_as_one(Coupling coupling, int steps) {
+  return coupling != Coupling::independent && !forwards_messages(coupling, steps);
+}
+
 /// One sender-receiver pair of a phase.
 struct PatternFlow {
   int source = 0;       ///< rank within the communicator

@@ -120,7 +120,7 @@ class PhaseReader {
 };
 
 bool PhaseReader::read(const Pattern& pattern, const Phase& phase) {
-  if (phase.coupling == Coupling::independent) return false;
+  if (!moves_as_one(phase.coupling, phase.steps)) return false;
   count_flows(pattern, phase);
   class_index_.clear();
   last_class_.second = none;

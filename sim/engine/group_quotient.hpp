@@ -25,7 +25,8 @@ struct GroupQuotient {
 ///
 /// Time and memory follow flows and links, with a few words a link. REQUIRES: one pattern is in
 /// flight at a time; what make_flow_graph requires.
-/// @return nothing where some flows are independent, those of a group do not move equally much or
+/// @return nothing where some flows are independent or forward whole messages, those of a group do
+/// not move equally much or
 ///         do not stand side by side, or a pattern opens connections that all of it share.
 [[nodiscard]] std::optional<GroupQuotient> make_group_quotient(ClusterLinks links,
                                                                std::span<const Pattern> patterns);

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 
+#include "sim/engine/forwarding.hpp"
+
 namespace gradwire {
 namespace {
 
@@ -24,6 +26,10 @@ auto longest_way(const GroupClass& group, Time time) {
 
 double group_time(const Quotient& quotient, const PhaseClasses& phase, const GroupClass& group,
                   double bytes, const CollectiveCost& cost) {
+  // Of several groups nobody knows which of their flows meet.
+  if (forwards_messages(phase.coupling, phase.steps) && phase.groups.size() == 1) {
+    return forwarding_time(quotient, group, bytes, cost);
+  }
   const auto message = [&](std::uint32_t flow_class) {
     return message_time(quotient.flow_classes[flow_class], phase.steps, bytes, cost);
   };

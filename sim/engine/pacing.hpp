@@ -27,7 +27,8 @@ namespace gradwire {
 /// With a message's time t_i = latency_i + (share_i * bytes / steps) / fair_rate_i for flow i:
 ///   ring, independent:  steps * max_i t_i
 ///   pipeline:           the longest way through it + (steps - 1) * max_i t_i
-///                       (a chain of equal hops: (flows + steps - 1) * t)
+///                       (a chain of equal hops: (flows + steps - 1) * t);
+///                       of whole messages (steps 1) of one group: forwarding_time()
 /// With a measured `cost.uncontended` all are scaled so that the longest of the phases add up to
 /// it.
 /// @param bytes  on the wire, > 0. @return [phase][group]

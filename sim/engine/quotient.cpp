@@ -125,6 +125,7 @@ class QuotientBuilder {
         seen_[id] = true;
         result_.flow_classes[id].kind = graph_.kinds[graph_.kind[flow]];
         result_.flow_classes[id].column = id;
+        result_.flow_classes[id].lone_rate = lone_rate(flow);
         classes.push_back(id);
       }
       if (graph_.group[flow] != FlowGraph::no_group) {
@@ -135,6 +136,16 @@ class QuotientBuilder {
     }
     seconds_per_byte = weigh_rows(classes);
     return phase;
+  }
+
+  [[nodiscard]] double lone_rate(std::uint32_t flow) const {
+    double rate = graph_.kinds[graph_.kind[flow]].ceiling;
+    const auto links = graph_.links_of(flow);
+    for (const std::uint32_t link : links) {
+      const auto times = static_cast<double>(std::ranges::count(links, link));
+      rate = std::min(rate, graph_.capacities[graph_.capacity[link]] / times);
+    }
+    return rate;
   }
 
   /// Counts a flow if its group is the one that tells of its class, the first of it.
@@ -246,7 +257,7 @@ std::uint32_t rename_columns(const GroupClass& group, const std::vector<FlowClas
 
 bool Quotient::couple() {
   const auto couples = [this](const PhaseClasses& phase, const GroupClass& group) {
-    return phase.coupling != Coupling::independent && moves_equally(group, flow_classes);
+    return moves_as_one(phase.coupling, phase.steps) && moves_equally(group, flow_classes);
   };
   const bool any = std::ranges::any_of(patterns, [&](const PatternClasses& pattern) {
     return std::ranges::any_of(pattern.phases, [&](const PhaseClasses& phase) {

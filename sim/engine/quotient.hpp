@@ -17,6 +17,7 @@ struct FlowClass {
   /// Bytes per second of each flow when its phase is uncontended and each of a link's flows gets an
   /// equal part of it, its ceiling at most.
   double fair_rate = 0;
+  double lone_rate = 0;  ///< the same of one that has its links to itself; not of a GroupQuotient
 };
 
 /// Groups of a phase that behave alike, told by one of them.
@@ -61,7 +62,8 @@ struct Quotient {
 
   /// Makes one flow of each ring and pipeline whose flows move equally much: they advance as if
   /// they were one rigid body over all their links. The problem is then as small as there are
-  /// different groups, however many classes their flows have. Independent flows stay as they are.
+  /// different groups, however many classes their flows have. Independent flows stay as they are,
+  /// and so do those that forward whole messages.
   /// @return whether there was any to make one of.
   bool couple();
 };

@@ -41,6 +41,42 @@ TEST_CASE("Fluid and coupled are exact for a single collective", "[engine][fidel
   }
 }
 
+TEST_CASE("A tree of whole messages moves those alone that have arrived where they begin",
+          "[engine][fidelity]") {
+  // Eight ranks whose messages all pass one bus, which carries the size in a second: rank r sends
+  // to all r + 2^i, 2^i > r, when it has the data. Three by the root at once, to 3 s; three by its
+  // children 1 and 2, to 6 s; 3 to 7, to 7 s. All seven at once, three after each other, would take
+  // 21 s.
+  Pattern tree;
+  tree.kind = CollectiveKind::broadcast;
+  tree.algorithm = "binomial_tree";
+  tree.ranks = 8;
+  tree.path_links = {0};
+  Phase phase;
+  phase.coupling = Coupling::pipeline;
+  for (const int distance : {1, 2, 4}) {
+    for (int rank = 0; rank < distance; ++rank) {
+      phase.flows.push_back({rank, rank + distance, 1, 0, 0, 1});
+    }
+  }
+  tree.phases.push_back(phase);
+  const std::vector<ClusterLink> bus{{1e9, 0, LinkKind::pcie}};
+  for (const Fidelity fidelity : {Fidelity::fluid, Fidelity::coupled, Fidelity::step}) {
+    CHECK(toy::run(bus, {tree}, {{0, 0, 1'000'000'000}}, fidelity)[0] == Approx(7));
+  }
+  // Ports of their own: the root's share its port, 3 s; then rank 1's two, 2 s; then rank 3's one.
+  Pattern apart = toy::chain({0, 1}, 1);
+  apart.ranks = 8;
+  apart.phases[0].flows.clear();
+  for (const PatternFlow& flow : phase.flows) {
+    toy::add_flow(apart, apart.phases[0], flow.source, flow.destination, 1, 0);
+  }
+  for (const Fidelity fidelity : {Fidelity::fluid, Fidelity::coupled, Fidelity::step}) {
+    CHECK(toy::run(toy::star(8, 1e9, 0), {apart}, {{0, 0, 1'000'000'000}}, fidelity)[0] ==
+          Approx(6));
+  }
+}
+
 /// Overlapping collectives of 100 MB, the second 1 ms later.
 struct Contended {
   explicit Contended(int ranks)
