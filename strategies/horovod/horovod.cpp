@@ -75,6 +75,11 @@ StrategyMaker Horovod::read(Knobs& knobs) {
   options.sparse_as_dense = knobs.yes(
       "sparse_as_dense", false,
       "of DistributedOptimizer: gradients that `profile.sparse_embeddings` has are made dense");
+  options.aggregation_helper = knobs.yes("aggregation_helper", false,
+                                         "of horovod.tensorflow with grad_accumulation: "
+                                         "LocalGradientAggregationHelper hands gradients over "
+                                         "when all are added up (gradient_aggregation.py); so does "
+                                         "NVIDIA's BERT for TensorFlow 2 by itself");
   read_horovod_gathers(knobs, options.core);
   return [options](const JobView& job) { return std::make_unique<Horovod>(options, job); };
 }
@@ -165,10 +170,15 @@ void Horovod::gradient(TensorId tensor, WorkerId /*worker*/) {
     // _grouped_allreduce_grad_async takes a group's parameters as the optimizer lists them.
     std::ranges::sort(requests, {}, &HorovodRequest::name);
   }
+  if (options_.aggregation_helper && job_.micro_batches > 1) {
+    aggregated_.insert(aggregated_.end(), requests.begin(), requests.end());
+    return;
+  }
   queue_.submit(now_, std::move(requests), poster_);
 }
 
 void Horovod::finish(WorkerId /*worker*/) {
+  if (!aggregated_.empty()) queue_.submit(now_, std::exchange(aggregated_, {}), poster_);
   reduced_.expect(poster_, reduced_.left(), "all gradients are reduced");
   poster_.post(Gate{.until = {reduced_.flag()}});
   for (TensorId id = 0; id < static_cast<TensorId>(job_.tensors.size()); ++id) {

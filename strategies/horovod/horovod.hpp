@@ -18,15 +18,19 @@ struct HorovodOptimizerOptions {
   AutotuneOptions autotune{};  ///< on: it changes `core` for the job
   int groups = 0;  ///< gradients are handed over together in this many groups; 0: each by itself
   bool sparse_as_dense = false;  ///< of DistributedOptimizer
+  /// Gradients of several micro-batches are handed over when the last backward is done.
+  bool aggregation_helper = false;
 };
 
 /// Horovod's DistributedOptimizer for PyTorch: hooks hand gradients to the background thread
 /// (HorovodQueue), step() waits for all of them on the host, which then launches the optimizer
 /// (Traits::late_step). A job of one rank has no hooks.
 ///
-/// Accumulation (backward_passes_per_step) is the job's grad_accumulation. Adasum reduces what the
-/// optimizer changed: the optimizer runs tensor by tensor in the hooks. A sparse gradient travels
-/// as two all-gathers, of row indices (int64) and of rows.
+/// Accumulation (backward_passes_per_step) is the job's grad_accumulation. TensorFlow's has a
+/// helper whose all-reduces stand in a tf.cond, which begins when all gradients have been added up
+/// (tensorflow/gradient_aggregation.py). Adasum reduces what the optimizer changed: the optimizer
+/// runs tensor by tensor in the hooks. A sparse gradient travels as two all-gathers, of row indices
+/// (int64) and of rows.
 ///
 /// The groups that it forms depend on time; plan() tells those of an iteration whose hooks fire as
 /// gradients come on the GPU. In a run the launcher thread is ahead of it, and groups are larger.
@@ -65,6 +69,7 @@ class Horovod final : public SharedStepStrategy, public TensorTimeline, public T
   std::vector<int> group_of_;                           ///< by tensor, -1: none
   std::vector<int> group_size_;                         ///< by group
   std::vector<std::vector<HorovodRequest>> collected_;  ///< by group
+  std::vector<HorovodRequest> aggregated_;              ///< that wait for the end of backward
   Outstanding reduced_;                                 ///< requests
 };
 

@@ -78,6 +78,23 @@ TEST_CASE("Horovod reduces in the last backward pass only", "[horovod]") {
   CHECK_FALSE(horovod.on_event(Seconds{}, HookFired{.tensor = 0, .micro_batch = 1}).empty());
 }
 
+TEST_CASE("TensorFlow's helper hands gradients over when all micro-batches are added up",
+          "[horovod]") {
+  HorovodOptimizerOptions options;
+  options.aggregation_helper = true;
+  Horovod horovod(options, toy_job({10, 20}, 2));
+  for (const TensorId tensor : {1, 0}) {
+    const auto hook = horovod.on_event(Seconds{}, HookFired{.tensor = tensor, .micro_batch = 1});
+    REQUIRE(hook.size() == 1);  // 0, 1: Python
+    CHECK(std::holds_alternative<HostWork>(hook[0]));
+  }
+  // 2 marker of both, 3 timer, 4 flag, 5 gate
+  CHECK(horovod.on_event(Seconds{}, BackwardDone{.micro_batch = 1}).size() == 4);
+  // One micro-batch needs no helper.
+  Horovod alone(options, toy_job({10, 20}));
+  CHECK(alone.on_event(Seconds{}, HookFired{.tensor = 1}).size() == 3);
+}
+
 TEST_CASE("a group is handed over with the last of its gradients", "[horovod]") {
   HorovodOptimizerOptions options;
   options.groups = 2;  // of 3 tensors: {t0, t1} and {t2}
