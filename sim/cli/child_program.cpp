@@ -1,5 +1,7 @@
 #include "sim/cli/child_program.hpp"
 
+#include <sys/mman.h>
+
 #include <array>
 #include <boost/process/args.hpp>
 #include <boost/process/child.hpp>
@@ -15,6 +17,7 @@
 #include <iterator>
 #include <memory>
 #include <system_error>
+#include <utility>
 
 #include "sim/cli/messages.hpp"
 
@@ -79,7 +82,7 @@ using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 
 /// A file that has no name, so that nobody else can put something there.
 File file_with(const std::string& text) {
-  File file(std::tmpfile(), std::fclose);
+  File file(fdopen(memfd_create("input", MFD_CLOEXEC), "w+"), std::fclose);
   if (file == nullptr || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
       std::fseek(file.get(), 0, SEEK_SET) != 0) {
     throw std::system_error(errno, std::generic_category(), "cannot hand over a program's input");
@@ -113,7 +116,8 @@ ProgramOutput run_with_input(const std::vector<std::string>& command, const std:
         start(command, (process::std_in < file.get()), (process::std_out > output));
     result.text.assign(std::istreambuf_iterator<char>(output), {});
     result.code = code_of(child);
-  } catch (const std::system_error&) {
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::no_such_file_or_directory) throw;
     result.code = cannot_run;
   }
   return result;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "sim/engine/pacing.hpp"
@@ -40,7 +41,9 @@ class Forwarding {
     double now = 0;
     while (!begun_.empty()) {
       share_rows();
-      now += advance(next_event());
+      const double step = next_event();
+      advance(step);
+      now += step;
     }
     return now;
   }
@@ -88,8 +91,7 @@ class Forwarding {
     return next;
   }
 
-  /// @return `step`
-  double advance(double step) {
+  void advance(double step) {
     std::vector<std::uint32_t> go_on;
     for (const std::uint32_t id : begun_) {
       Message& message = messages_[id];
@@ -109,7 +111,6 @@ class Forwarding {
       }
     }
     begun_ = std::move(go_on);
-    return step;
   }
 
   const Quotient& quotient_;

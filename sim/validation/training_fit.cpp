@@ -19,7 +19,7 @@
 namespace gradwire::validation {
 namespace {
 
-/// Of a constant's logarithm: a thousandth of the constant.
+/// Of a constant's logarithm, which is a thousandth of the constant; in so many steps at most.
 constexpr int fit_bits = 16;
 constexpr std::uintmax_t fit_steps = 12;
 /// Several constants are fitted in turn, so often.
