@@ -172,7 +172,8 @@ std::map<UnsupportedConfiguration::Key, SourceLocation> places_of(const YamlValu
   const SourceLocation library = place_of(yaml, "collective", {"library"});
   return {{UnsupportedConfiguration::Key::strategy, strategy},
           {UnsupportedConfiguration::Key::library, library.file.empty() ? strategy : library},
-          {UnsupportedConfiguration::Key::cluster, place_of(yaml, "cluster", {})}};
+          {UnsupportedConfiguration::Key::cluster, place_of(yaml, "cluster", {})},
+          {UnsupportedConfiguration::Key::fidelity, place_of(yaml, "run", {"fidelity"})}};
 }
 
 /// @param yaml  the document's, in our words. @return the workers of the document's phase.

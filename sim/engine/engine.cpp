@@ -9,7 +9,7 @@
 
 #include "sim/collectives/machine_fold.hpp"
 #include "sim/core/cluster.hpp"
-#include "sim/core/error.hpp"
+#include "sim/core/refusal.hpp"
 #include "sim/engine/event_queue.hpp"
 #include "sim/engine/fluid_network.hpp"
 #include "sim/engine/group_quotient.hpp"
@@ -101,10 +101,11 @@ Choice choose(const Work& work, const EngineOptions& options) {
     if (work.messages > options.step_messages_max) {
       const double seconds =
           work.messages / step_messages_per_second * (1 + work.live / step_live_half);
-      throw SimulationError(fmt::format(
-          "fidelity 'step' would simulate {:.0f} messages for one collective, about {:.2g} s each "
-          "time; at most {:.0f} are allowed; use 'fluid'",
-          work.messages, seconds, options.step_messages_max));
+      throw UnsupportedConfiguration(
+          UnsupportedConfiguration::Key::fidelity,
+          fmt::format("fidelity 'step' would simulate {:.0f} messages for one collective, about "
+                      "{:.2g} s each time; at most {:.0f} are allowed; use 'fluid'",
+                      work.messages, seconds, options.step_messages_max));
     }
     return {Fidelity::step, "asked for", true};
   }

@@ -55,7 +55,8 @@ struct EngineOptions {
 };
 
 /// An engine over all `patterns` that can be in flight in this run; PatternId is the index.
-/// @throws SimulationError when the fidelity refuses, with an estimate of messages and time.
+/// @throws UnsupportedConfiguration when the fidelity refuses, with an estimate of messages and
+/// time.
 [[nodiscard]] std::unique_ptr<Engine> make_engine(const Cluster& cluster,
                                                   std::span<const Pattern> patterns,
                                                   const EngineOptions& options);

@@ -22,6 +22,10 @@ std::span<const LinkId> path_of(const Pattern& pattern, const PatternFlow& flow)
   return std::span(pattern.path_links).subspan(flow.path_begin, flow.path_size);
 }
 
+bool forwards(const Phase& phase) {
+  return forwards_messages(phase.coupling, phase.steps);
+}
+
 class Builder {
  public:
   Builder(ClusterLinks links, std::span<const Pattern> patterns, bool separate_phases)
@@ -49,7 +53,7 @@ class Builder {
     PairIndex pairs{};                   ///< (source, destination)
     std::vector<std::uint32_t> links{};  ///< by number of the pair
   };
-  using KindKey = std::tuple<double, std::int64_t, Hop, double>;
+  using KindKey = std::tuple<double, std::int64_t, Hop, double, std::uint32_t>;
 
   void reserve(std::span<const Pattern> patterns) {
     std::size_t flows = 0;
@@ -79,7 +83,7 @@ class Builder {
       if (phase.flows.empty()) continue;
       assert(phase.steps >= 1);
       const auto same = std::ranges::find_if(added, [&](const Phase* other) {
-        return other->coupling == phase.coupling &&
+        return other->coupling == phase.coupling && forwards(*other) == forwards(phase) &&
                std::ranges::equal(other->flows, phase.flows, is_same);
       });
       if (same == added.end()) {
@@ -111,18 +115,17 @@ class Builder {
     graph_.phases.push_back({pattern_id, begin, begin + size, phase.steps, phase.coupling});
     first_flow_ = group_begin_ = begin;
     for (const PatternFlow& flow : phase.flows) {
-      add_flow(pattern, flow);
       graph_.group.push_back(phase.coupling == Coupling::independent ? FlowGraph::no_group
                                                                      : group_of(flow.group));
       if (phase.coupling == Coupling::pipeline) await_arrivals(flow);
       graph_.before_begin.push_back(static_cast<std::uint32_t>(graph_.before.size()));
+      add_flow(pattern, flow, forwards(phase));
     }
   }
 
-  /// Notes what the flow that was added last waits for: those of its group that arrived where it
-  /// begins.
+  /// Notes what the flow that is added waits for: those of its group that arrived where it begins.
   void await_arrivals(const PatternFlow& flow) {
-    const auto id = static_cast<std::uint32_t>(graph_.flow_count() - 1);
+    const auto id = static_cast<std::uint32_t>(graph_.flow_count());
     const auto source = static_cast<std::size_t>(flow.source);
     const auto destination = static_cast<std::size_t>(flow.destination);
     if (graph_.group[id] != graph_.group[group_begin_]) group_begin_ = id;
@@ -136,7 +139,31 @@ class Builder {
     arrival_before_.push_back(std::exchange(last_arrival_[destination], id));
   }
 
-  void add_flow(const Pattern& pattern, const PatternFlow& flow) {
+  /// How many flows come before the one that is added, one after the other.
+  [[nodiscard]] std::uint32_t round() const {
+    std::uint32_t longest = 0;
+    for (const std::uint32_t awaited : graph_.awaited_by(graph_.flow_count())) {
+      longest = std::max(longest, graph_.kinds[graph_.kind[awaited]].round + 1);
+    }
+    return longest;
+  }
+
+  /// What stands for a rank of the group that is added, in which whole messages are sent on.
+  std::uint32_t sender(int rank) {
+    const std::uint32_t group = graph_.group.back();
+    if (group != senders_of_) {
+      senders_.clear();
+      senders_of_ = group;
+    }
+    const auto [found, is_new] = senders_.try_emplace(rank, 0);
+    if (is_new) {
+      constexpr double infinite = std::numeric_limits<double>::infinity();
+      found->second = add_link(FlowGraph::no_link, capacity_of(infinite));
+    }
+    return found->second;
+  }
+
+  void add_flow(const Pattern& pattern, const PatternFlow& flow, bool forwarded) {
     const auto path = path_of(pattern, flow);
     const int connections = pattern.connections;
     assert(!path.empty() && flow.share > 0 && connections >= 0);
@@ -153,16 +180,21 @@ class Builder {
     if (connections > 0 && std::isfinite(ceiling)) {
       graph_.path.push_back(connection(flow, connections, ceiling));
     }
+    if (forwarded) {
+      graph_.path.push_back(sender(flow.source));
+      graph_.path.push_back(sender(flow.destination));
+    }
     graph_.path_begin.push_back(static_cast<std::uint32_t>(graph_.path.size()));
     const auto phase = static_cast<std::uint32_t>(graph_.phases.size() - 1);
-    graph_.kind.push_back(kind_of({phase, flow.share, latency, hop, ceiling}));
+    graph_.kind.push_back(
+        kind_of({phase, flow.share, latency, hop, ceiling, forwarded ? round() : 0}));
   }
 
   std::uint32_t kind_of(const FlowKind& kind) {
     for (const std::uint32_t recent : recent_kinds_) {
       if (recent < graph_.kinds.size() && graph_.kinds[recent] == kind) return recent;
     }
-    const KindKey key{kind.share, femtoseconds(kind.latency), kind.hop, kind.ceiling};
+    const KindKey key{kind.share, femtoseconds(kind.latency), kind.hop, kind.ceiling, kind.round};
     const auto next = static_cast<std::uint32_t>(graph_.kinds.size());
     const auto [found, is_new] = kind_index_.try_emplace(key, next);
     if (is_new) graph_.kinds.push_back(kind);
@@ -182,7 +214,7 @@ class Builder {
   }
 
   std::uint32_t capacity_of(double capacity) {
-    assert(std::isfinite(capacity) && capacity > 0);
+    assert(capacity > 0);
     const auto next = static_cast<std::uint32_t>(graph_.capacities.size());
     const auto [found, is_new] = capacity_index_.try_emplace(capacity, next);
     if (is_new) graph_.capacities.push_back(capacity);
@@ -237,6 +269,9 @@ class Builder {
   std::vector<std::uint32_t> last_arrival_;
   std::vector<std::uint32_t> arrival_before_;
   std::uint32_t group_begin_ = 0;
+  // Of the group that is added, whose whole messages are sent on.
+  std::unordered_map<int, std::uint32_t> senders_;  ///< rank -> link
+  std::uint32_t senders_of_ = unused;               ///< the group
   FlowGraph graph_;
 };
 

@@ -22,6 +22,8 @@ struct FlowKind {
   Hop hop = Hop::nvlink;
   /// Bytes per second that its TCP connections carry at most.
   double ceiling = std::numeric_limits<double>::infinity();
+  /// Where whole messages are sent on: how many come before it, one after the other.
+  std::uint32_t round = 0;
 
   bool operator==(const FlowKind&) const = default;
 };
@@ -50,7 +52,10 @@ struct FlowGraph {
   static constexpr std::uint32_t no_group = std::numeric_limits<std::uint32_t>::max();
 
   /// Link -> the cluster's number; only links in use. A number stands here once for each phase that
-  /// uses it when phases are separate; no_link for what the connections of a pair of ranks share.
+  /// uses it when phases are separate; no_link for what the connections of a pair of ranks share,
+  /// and for a rank of a group that sends whole messages on, with an infinite capacity: it has
+  /// those that arrive there and those that begin there, so that flows are alike only if what they
+  /// wait for is.
   std::vector<LinkId> link_id;
   std::vector<std::uint32_t> capacity;    ///< link -> index into capacities
   std::vector<double> capacities;         ///< the different ones, bytes per second

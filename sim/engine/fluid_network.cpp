@@ -4,8 +4,6 @@
 #include <string_view>
 #include <utility>
 
-#include "sim/engine/pacing.hpp"
-
 namespace gradwire {
 namespace {
 
@@ -14,48 +12,19 @@ constexpr std::string_view own_solver = "gradwire";
 /// Of a flow's bytes: what is left of it by rounding.
 constexpr double rounding = 1e-12;
 
-/// All of a phase's flows may have their fair rates at once, and so may slower ones.
-bool has_room(const Quotient& quotient, const GroupClass& group, double rate) {
-  return std::ranges::all_of(group.members, [&](const GroupClass::Member& member) {
-    return rate <= quotient.flow_classes[member.flow_class].fair_rate;
-  });
-}
-
 }  // namespace
 
 TransferNetwork::PlannedPhase FluidNetwork::plan_phase(const PhaseClasses& phase, double bytes,
                                                        const CollectiveCost& cost,
                                                        const std::vector<double>& times) const {
-  PlannedPhase planned;
-  bool paced = true;
-  for (std::size_t g = 0; g < phase.groups.size(); ++g) {
-    const GroupClass& group = phase.groups[g];
-    if (group.coupled) {
-      const double moved = group.coupled->share * bytes;
-      planned.flows.push_back({group.coupled->column, moved, moved / times[g], Seconds{}});
-      paced &= has_room(quotient(), group, moved / times[g]);
-      continue;
-    }
-    for (const GroupClass::Member& member : group.members) {
-      const FlowClass& flow = quotient().flow_classes[member.flow_class];
-      const double moved = flow.kind.share * bytes;
-      const bool is_paced = phase.coupling != Coupling::independent || cost.uncontended;
-      paced &= is_paced && moved / times[g] <= flow.fair_rate;
-      const double waits = is_paced ? 0 : phase.steps * message_latency(flow, cost);
-      planned.flows.push_back(
-          {flow.column, moved, is_paced ? moved / times[g] : flow.kind.ceiling, Seconds{waits}});
-    }
-  }
-  planned.messages = planned.flows.size();
-  if (paced) planned.uncontended = Seconds{*std::ranges::max_element(times)};
-  return planned;
+  return forwards_messages(phase.coupling, phase.steps) ? plan_messages(phase, bytes, cost, times)
+                                                        : plan_flows(phase, bytes, cost, times);
 }
 
-void FluidNetwork::start_phase(std::uint32_t slot) {
+void FluidNetwork::start_flows(std::uint32_t slot) {
   if (phase_of(slot).uncontended && moves_alone() && stats().solver == own_solver)
     return hold(slot);
-  const auto flows = static_cast<std::uint32_t>(phase_of(slot).flows.size());
-  for (std::uint32_t flow = 0; flow < flows;) flow = launch_alike(slot, flow);
+  TransferNetwork::start_flows(slot);
 }
 
 void FluidNetwork::hold(std::uint32_t slot) {
@@ -81,10 +50,6 @@ void FluidNetwork::another_begins() {
   }
   if (left == 0) return phase_ended(held.slot);
   wait_for(held.slot, left);
-}
-
-void FluidNetwork::flow_ended(std::uint32_t slot, std::uint32_t /*flow*/) {
-  message_ended(slot);
 }
 
 }  // namespace gradwire

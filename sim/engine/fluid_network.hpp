@@ -10,7 +10,7 @@ namespace gradwire {
 /// at which the group, uncontended, would end after the time that pace() gives. So a single
 /// collective is exact against every message simulated, and contention slows the fluids down from
 /// there. An independent flow waits for its latency first and then has the cap of its connections
-/// only.
+/// only. So does a class of whole messages that are sent on, when what it waits for has arrived.
 ///
 /// A coupled phase of an uncontended transfer takes the time for which it is planned: our own
 /// solver is asked for it from the moment on at which another transfer begins, if one does.
@@ -22,8 +22,7 @@ class FluidNetwork final : public TransferNetwork {
   [[nodiscard]] PlannedPhase plan_phase(const PhaseClasses& phase, double bytes,
                                         const CollectiveCost& cost,
                                         const std::vector<double>& times) const override;
-  void start_phase(std::uint32_t slot) override;
-  void flow_ended(std::uint32_t slot, std::uint32_t flow) override;
+  void start_flows(std::uint32_t slot) override;
   void another_begins() override;
 
  private:

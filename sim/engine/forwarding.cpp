@@ -1,130 +1,104 @@
 #include "sim/engine/forwarding.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <functional>
+#include <map>
+#include <memory>
+#include <queue>
+#include <span>
 #include <utility>
-#include <vector>
 
+#include "sim/engine/incremental_transport.hpp"
+#include "sim/engine/message_order.hpp"
 #include "sim/engine/pacing.hpp"
+#include "sim/engine/transport.hpp"
 
 namespace gradwire {
 namespace {
 
-/// Of a message: what is left of it by rounding.
-constexpr double rounded = 1e-9;
-
-class Forwarding {
+/// The phase's messages through rows of their own.
+class Forwarding final : Transport::Listener {
  public:
-  Forwarding(const Quotient& quotient, const GroupClass& group, double bytes,
+  Forwarding(const Quotient& quotient, const PhaseClasses& phase, double bytes,
              const CollectiveCost& cost)
-      : quotient_(quotient), load_(quotient.problem.capacity.size()) {
-    std::vector<double> part(quotient.flow_classes.size());
-    for (const auto& member : group.members) part[member.flow_class] = 1.0 / member.count;
-    messages_.reserve(group.stages.size());
-    for (std::uint32_t i = 0; i < group.stages.size(); ++i) {
-      const GroupClass::Stage& stage = group.stages[i];
-      const FlowClass& flow = quotient.flow_classes[stage.flow_class];
-      messages_.push_back({.flow = &flow,
-                           .part = part[stage.flow_class],
-                           .left = flow.kind.share * bytes,
-                           .wait = message_latency(flow, cost),
-                           .awaited = stage.before.size()});
-      for (const std::uint32_t before : stage.before) messages_[before].after.push_back(i);
-      if (stage.before.empty()) begun_.push_back(i);
+      : order_(phase), times_(phase.groups.size()) {
+    FlowProblem problem;
+    for (std::uint32_t group = 0; group < phase.groups.size(); ++group) {
+      for (const GroupClass::Member& member : phase.groups[group].members) {
+        const FlowClass& flow = quotient.flow_classes[member.flow_class];
+        add_column(quotient.problem, flow.column, problem);
+        messages_.push_back({.group = group,
+                             .bytes = flow.kind.share * bytes,
+                             .ceiling = flow.kind.ceiling,
+                             .latency = Seconds{message_latency(flow, cost)}});
+      }
     }
-    none_ = rounded * bytes;
+    transport_ = make_incremental_transport(problem);
   }
 
-  [[nodiscard]] double time() {
-    double now = 0;
-    while (!begun_.empty()) {
-      share_rows();
-      const double step = next_event();
-      advance(step);
-      now += step;
-    }
-    return now;
+  [[nodiscard]] std::vector<double> times() {
+    order_.begin([this](std::uint32_t message) { send(message); });
+    wake();
+    transport_->run(*this);
+    return std::move(times_);
   }
 
  private:
   struct Message {
-    const FlowClass* flow;
-    double part;          ///< of its class
-    double left;          ///< bytes
-    double wait;          ///< seconds until its first byte moves
-    std::size_t awaited;  ///< arrivals
-    double rate = 0;
-    std::vector<std::uint32_t> after{};  ///< those that await this one
+    std::uint32_t group = 0;
+    double bytes = 0;
+    double ceiling = 0;
+    Seconds latency;
   };
+  using Due = std::pair<Seconds, std::uint32_t>;
 
-  [[nodiscard]] const std::vector<RowUse>& rows_of(const Message& message) const {
-    return quotient_.problem.columns[message.flow->column];
+  void add_column(const FlowProblem& all, std::uint32_t column, FlowProblem& problem) {
+    auto& uses = problem.columns.emplace_back();
+    for (const RowUse& use : all.columns[column]) {
+      const auto next = static_cast<std::uint32_t>(problem.capacity.size());
+      const auto [row, is_new] = rows_.try_emplace(use.row, next);
+      if (is_new) problem.capacity.push_back(all.capacity[use.row]);
+      uses.push_back({row->second, use.weight});
+    }
+    if (!all.copies.empty()) problem.copies.push_back(all.copies[column]);
   }
 
-  void share_rows() {
-    for (const std::uint32_t id : begun_) {
-      const Message& message = messages_[id];
-      if (message.wait > 0) continue;
-      for (const RowUse& use : rows_of(message)) load_[use.row] += message.part * use.weight;
+  void send(std::uint32_t message) { waiting_.emplace(now_ + messages_[message].latency, message); }
+
+  /// Moves those whose latency is over.
+  void wake() {
+    for (; !waiting_.empty() && waiting_.top().first <= now_; waiting_.pop()) {
+      const std::uint32_t id = waiting_.top().second;
+      transport_->start(id, messages_[id].bytes, messages_[id].ceiling, id);
     }
-    for (const std::uint32_t id : begun_) {
-      Message& message = messages_[id];
-      if (message.wait > 0) continue;
-      message.rate = message.flow->lone_rate;
-      for (const RowUse& use : rows_of(message)) {
-        message.rate = std::min(message.rate, quotient_.problem.capacity[use.row] / load_[use.row]);
-      }
-    }
-    for (const std::uint32_t id : begun_) {
-      for (const RowUse& use : rows_of(messages_[id])) load_[use.row] = 0;
-    }
+    if (!waiting_.empty()) transport_->wake_at(waiting_.top().first);
   }
 
-  [[nodiscard]] double next_event() const {
-    double next = std::numeric_limits<double>::infinity();
-    for (const std::uint32_t id : begun_) {
-      const Message& message = messages_[id];
-      next = std::min(next, message.wait > 0 ? message.wait : message.left / message.rate);
+  void on_instant(Seconds now, std::span<const Transport::Token> ended) override {
+    now_ = now;
+    for (const Transport::Token token : ended) {
+      const auto message = static_cast<std::uint32_t>(token);
+      times_[messages_[message].group] = now.count();
+      order_.arrived(message, [this](std::uint32_t next) { send(next); });
     }
-    return next;
+    wake();
   }
 
-  void advance(double step) {
-    std::vector<std::uint32_t> go_on;
-    for (const std::uint32_t id : begun_) {
-      Message& message = messages_[id];
-      if (message.wait > 0) {
-        message.wait -= step;
-        if (message.wait <= rounded * step) message.wait = 0;
-        go_on.push_back(id);
-        continue;
-      }
-      message.left -= step * message.rate;
-      if (message.left > none_) {
-        go_on.push_back(id);
-        continue;
-      }
-      for (const std::uint32_t after : message.after) {
-        if (--messages_[after].awaited == 0) go_on.push_back(after);
-      }
-    }
-    begun_ = std::move(go_on);
-  }
-
-  const Quotient& quotient_;
-  std::vector<double> load_;  ///< of rows; 0 where nothing moves
-  double none_ = 0;           ///< bytes
+  MessageOrder order_;
+  std::vector<double> times_;
   std::vector<Message> messages_;
-  std::vector<std::uint32_t> begun_;  ///< messages that wait or move
+  std::map<std::uint32_t, std::uint32_t> rows_;  ///< of the quotient's problem -> of this one
+  std::unique_ptr<Transport> transport_;
+  std::priority_queue<Due, std::vector<Due>, std::greater<>> waiting_;
+  Seconds now_;
 };
 
 }  // namespace
 
-double forwarding_time(const Quotient& quotient, const GroupClass& group, double bytes,
-                       const CollectiveCost& cost) {
-  return Forwarding(quotient, group, bytes, cost).time();
+std::vector<double> forwarding_times(const Quotient& quotient, const PhaseClasses& phase,
+                                     double bytes, const CollectiveCost& cost) {
+  return Forwarding(quotient, phase, bytes, cost).times();
 }
 
 }  // namespace gradwire

@@ -1,19 +1,19 @@
 #pragma once
 
+#include <vector>
+
 #include "sim/cost/collective_cost.hpp"
 #include "sim/engine/quotient.hpp"
 
 namespace gradwire {
 
-/// Seconds that a pipeline's group of whole messages takes when it is uncontended: a flow begins
-/// when all that it waits for has arrived, and the flows that move at one time share their rows
-/// equally. Of a class those that move are taken to be spread evenly over its links.
-///
-/// This is what StepNetwork does message by message, but for flows that others of a row leave some
-/// of their part, being limited elsewhere: those get no more here. REQUIRES: the group is not
-/// coupled.
+/// Seconds until the last message of each group of a phase has arrived, where whole messages are
+/// sent on and nothing else moves: each begins when all that it waits for has arrived, and those
+/// that move at one time share their rows max-min fairly.
 /// @param bytes  of the collective on the wire, > 0
-[[nodiscard]] double forwarding_time(const Quotient& quotient, const GroupClass& group,
-                                     double bytes, const CollectiveCost& cost);
+/// REQUIRES: forwards_messages() of the phase.
+[[nodiscard]] std::vector<double> forwarding_times(const Quotient& quotient,
+                                                   const PhaseClasses& phase, double bytes,
+                                                   const CollectiveCost& cost);
 
 }  // namespace gradwire

@@ -26,10 +26,6 @@ auto longest_way(const GroupClass& group, Time time) {
 
 double group_time(const Quotient& quotient, const PhaseClasses& phase, const GroupClass& group,
                   double bytes, const CollectiveCost& cost) {
-  // Of several groups nobody knows which of their flows meet.
-  if (forwards_messages(phase.coupling, phase.steps) && phase.groups.size() == 1) {
-    return forwarding_time(quotient, group, bytes, cost);
-  }
   const auto message = [&](std::uint32_t flow_class) {
     return message_time(quotient.flow_classes[flow_class], phase.steps, bytes, cost);
   };
@@ -66,8 +62,12 @@ std::vector<std::vector<double>> pace(const Quotient& quotient, const PatternCla
   double total = 0;
   for (const PhaseClasses& phase : pattern.phases) {
     auto& groups = times.emplace_back();
-    for (const GroupClass& group : phase.groups) {
-      groups.push_back(group_time(quotient, phase, group, bytes, cost));
+    if (forwards_messages(phase.coupling, phase.steps)) {
+      groups = forwarding_times(quotient, phase, bytes, cost);
+    } else {
+      for (const GroupClass& group : phase.groups) {
+        groups.push_back(group_time(quotient, phase, group, bytes, cost));
+      }
     }
     total += *std::max_element(groups.begin(), groups.end());
   }

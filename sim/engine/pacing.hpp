@@ -28,7 +28,7 @@ namespace gradwire {
 ///   ring, independent:  steps * max_i t_i
 ///   pipeline:           the longest way through it + (steps - 1) * max_i t_i
 ///                       (a chain of equal hops: (flows + steps - 1) * t);
-///                       of whole messages (steps 1) of one group: forwarding_time()
+///                       of whole messages (steps 1): forwarding_times()
 /// With a measured `cost.uncontended` all are scaled so that the longest of the phases add up to
 /// it.
 /// @param bytes  on the wire, > 0. @return [phase][group]

@@ -27,6 +27,7 @@ std::vector<Row> link_rows(const FlowGraph& graph, const Partition& partition,
   std::vector<std::vector<std::uint32_t>> carried(partition.link_classes);
   for (std::size_t flow = 0; flow < graph.flow_count(); ++flow) {
     for (const std::uint32_t link : graph.links_of(flow)) {
+      if (std::isinf(graph.capacities[graph.capacity[link]])) continue;
       const std::uint32_t id = partition.link_class[link];
       if (representative[id] == link) carried[id].push_back(partition.flow_class[flow]);
     }
@@ -53,8 +54,8 @@ FlowProblem merge_rows(std::vector<Row> rows, const std::vector<double>& capacit
   std::map<Row, std::uint32_t> known;
   for (std::size_t id = 0; id < rows.size(); ++id) {
     std::uint32_t divisor = 0;
+    if (rows[id].empty()) continue;  // of links that hold nothing up
     for (const auto& [column, weight] : rows[id]) divisor = std::gcd(divisor, weight);
-    assert(divisor > 0 && "a link in use carries flows");
     for (auto& [column, weight] : rows[id]) weight /= divisor;
     const double capacity = capacities[id] / divisor;
     const auto next = static_cast<std::uint32_t>(problem.capacity.size());
@@ -125,7 +126,6 @@ class QuotientBuilder {
         seen_[id] = true;
         result_.flow_classes[id].kind = graph_.kinds[graph_.kind[flow]];
         result_.flow_classes[id].column = id;
-        result_.flow_classes[id].lone_rate = lone_rate(flow);
         classes.push_back(id);
       }
       if (graph_.group[flow] != FlowGraph::no_group) {
@@ -138,16 +138,6 @@ class QuotientBuilder {
     return phase;
   }
 
-  [[nodiscard]] double lone_rate(std::uint32_t flow) const {
-    double rate = graph_.kinds[graph_.kind[flow]].ceiling;
-    const auto links = graph_.links_of(flow);
-    for (const std::uint32_t link : links) {
-      const auto times = static_cast<double>(std::ranges::count(links, link));
-      rate = std::min(rate, graph_.capacities[graph_.capacity[link]] / times);
-    }
-    return rate;
-  }
-
   /// Counts a flow if its group is the one that tells of its class, the first of it.
   void count(PhaseClasses& phase, std::uint32_t flow, std::uint32_t flow_class) {
     const std::uint32_t group = graph_.group[flow];
@@ -158,20 +148,23 @@ class QuotientBuilder {
     }
     if (entry.teller != group) return;
     GroupClass& told = phase.groups[entry.index];
-    if (phase.coupling == Coupling::pipeline) {
-      stage_[flow] = told.flows;
-      auto& stage = told.stages.emplace_back(GroupClass::Stage{flow_class, {}});
-      for (const std::uint32_t awaited : graph_.awaited_by(flow)) {
-        stage.before.push_back(stage_[awaited]);
-      }
-    }
     ++told.flows;
     std::uint32_t& member = member_[flow_class];
-    if (member == no_class) {
+    const bool is_first = member == no_class;
+    if (is_first) {
       member = static_cast<std::uint32_t>(told.members.size());
       told.members.push_back({flow_class, 0});
     }
     ++told.members[member].count;
+    if (phase.coupling != Coupling::pipeline) return;
+    const bool once = forwards_messages(phase.coupling, phase.steps);
+    stage_[flow] = once ? member : told.flows - 1;
+    if (once && !is_first) return;
+    std::vector<std::uint32_t> before;
+    for (const std::uint32_t awaited : graph_.awaited_by(flow)) before.push_back(stage_[awaited]);
+    std::ranges::sort(before);
+    before.erase(std::ranges::unique(before).begin(), before.end());
+    told.stages.push_back({flow_class, std::move(before)});
   }
 
   /// Sets the fair rates of a phase's flow classes. @return seconds per byte of its bottleneck.

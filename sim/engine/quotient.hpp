@@ -17,7 +17,6 @@ struct FlowClass {
   /// Bytes per second of each flow when its phase is uncontended and each of a link's flows gets an
   /// equal part of it, its ceiling at most.
   double fair_rate = 0;
-  double lone_rate = 0;  ///< the same of one that has its links to itself; not of a GroupQuotient
 };
 
 /// Groups of a phase that behave alike, told by one of them.
@@ -26,14 +25,16 @@ struct GroupClass {
     std::uint32_t flow_class = 0;
     std::uint32_t count = 0;  ///< flows of that class in one group
   };
-  /// A flow of a pipeline: its class, and the earlier flows of the group that it waits for.
+  /// A flow of a pipeline: its class, and the earlier flows of the group that it waits for. Where
+  /// whole messages are sent on, flows of a class move at the same time, and one stands for all.
   struct Stage {
     std::uint32_t flow_class = 0;
-    std::vector<std::uint32_t> before;  ///< indices into `stages`
+    std::vector<std::uint32_t> before;  ///< indices into `stages`, each once
   };
   std::vector<Member> members;  ///< in order of first appearance in the group
   std::uint32_t flows = 0;      ///< of one group
-  std::vector<Stage> stages;    ///< of a pipeline: all its flows, in the pattern's order
+  /// Of a pipeline: all its flows, in the pattern's order, or a flow of each member, in theirs.
+  std::vector<Stage> stages;
   /// Where couple() made one flow of the group: its column, and what it moves.
   struct Coupled {
     std::uint32_t column = 0;

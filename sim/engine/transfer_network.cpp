@@ -20,6 +20,13 @@ constexpr std::size_t plans_of_pattern = 4;
 /// Plans of a byte that are kept: they are looked through one by one.
 constexpr std::size_t byte_plans_most = 8;
 
+/// All of a phase's flows may have their fair rates at once, and so may slower ones.
+bool has_room(const Quotient& quotient, const GroupClass& group, double rate) {
+  return std::ranges::all_of(group.members, [&](const GroupClass::Member& member) {
+    return rate <= quotient.flow_classes[member.flow_class].fair_rate;
+  });
+}
+
 /// As on_flow_end() reads it.
 Transport::Token token_of(std::uint32_t slot, std::uint32_t flow) {
   return (Transport::Token{slot} << 32U) | flow;
@@ -148,7 +155,74 @@ void TransferNetwork::begin(std::uint32_t slot) {
   }
   transfers_[slot].left = phase_of(slot).messages;
   if (transfers_[slot].is_message) return launch(slot, 0);
-  start_phase(slot);
+  if (phase_of(slot).by_message) return start_messages(slot);
+  start_flows(slot);
+}
+
+void TransferNetwork::start_flows(std::uint32_t slot) {
+  const auto flows = static_cast<std::uint32_t>(phase_of(slot).flows.size());
+  for (std::uint32_t flow = 0; flow < flows;) flow = launch_alike(slot, flow);
+}
+
+TransferNetwork::PlannedPhase TransferNetwork::plan_flows(const PhaseClasses& phase, double bytes,
+                                                          const CollectiveCost& cost,
+                                                          const std::vector<double>& times) const {
+  PlannedPhase planned;
+  bool paced = true;
+  for (std::size_t g = 0; g < phase.groups.size(); ++g) {
+    const GroupClass& group = phase.groups[g];
+    if (group.coupled) {
+      const double moved = group.coupled->share * bytes;
+      planned.flows.push_back({group.coupled->column, moved, moved / times[g], Seconds{}});
+      paced &= has_room(quotient_, group, moved / times[g]);
+      continue;
+    }
+    for (const GroupClass::Member& member : group.members) {
+      const FlowClass& flow = quotient_.flow_classes[member.flow_class];
+      const double moved = flow.kind.share * bytes;
+      const bool is_paced = phase.coupling != Coupling::independent || cost.uncontended;
+      paced &= is_paced && moved / times[g] <= flow.fair_rate;
+      const double waits = is_paced ? 0 : phase.steps * message_latency(flow, cost);
+      planned.flows.push_back(
+          {flow.column, moved, is_paced ? moved / times[g] : flow.kind.ceiling, Seconds{waits}});
+    }
+  }
+  planned.messages = planned.flows.size();
+  if (paced) planned.uncontended = Seconds{*std::ranges::max_element(times)};
+  return planned;
+}
+
+TransferNetwork::PlannedPhase TransferNetwork::plan_messages(
+    const PhaseClasses& phase, double bytes, const CollectiveCost& cost,
+    const std::vector<double>& times) const {
+  PlannedPhase planned;
+  for (std::size_t g = 0; g < phase.groups.size(); ++g) {
+    const GroupClass& group = phase.groups[g];
+    for (const GroupClass::Member& member : group.members) {
+      const FlowClass& flow = quotient_.flow_classes[member.flow_class];
+      const double message = flow.kind.share * bytes / phase.steps;
+      // A measured time is spread evenly over the messages that follow each other.
+      const double cap =
+          cost.uncontended ? message * rounds(phase, group) / times[g] : flow.kind.ceiling;
+      planned.flows.push_back({flow.column, message, cap, Seconds{message_latency(flow, cost)}});
+    }
+  }
+  planned.messages = planned.flows.size() * static_cast<std::uint64_t>(phase.steps);
+  planned.by_message = true;
+  return planned;
+}
+
+void TransferNetwork::start_messages(std::uint32_t slot) {
+  if (orders_.size() <= slot) orders_.resize(slot + 1);
+  const Transfer& moving = transfers_[slot];
+  const PatternClasses& pattern = quotient_.patterns[static_cast<std::size_t>(moving.pattern)];
+  orders_[slot] = MessageOrder(pattern.phases[moving.phase]);
+  orders_[slot].begin([&](std::uint32_t flow) { launch(slot, flow); });
+}
+
+void TransferNetwork::message_arrived(std::uint32_t slot, std::uint32_t flow) {
+  orders_[slot].arrived(flow, [&](std::uint32_t next) { launch(slot, next); });
+  message_ended(slot);
 }
 
 std::uint32_t TransferNetwork::launch_alike(std::uint32_t slot, std::uint32_t flow) {

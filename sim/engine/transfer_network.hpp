@@ -10,6 +10,7 @@
 
 #include "sim/engine/event_queue.hpp"
 #include "sim/engine/link_shares.hpp"
+#include "sim/engine/message_order.hpp"
 #include "sim/engine/network.hpp"
 #include "sim/engine/quotient.hpp"
 #include "sim/engine/transport.hpp"
@@ -35,8 +36,8 @@ class TransferNetwork : public Network {
   /// A flow that it has given to the transport has ended.
   void on_flow_end(Transport::Token token) {
     const auto slot = static_cast<std::uint32_t>(token >> 32U);
-    if (transfers_[slot].is_message) return message_ended(slot);
-    flow_ended(slot, static_cast<std::uint32_t>(token));
+    if (transfers_[slot].is_message || !phase_of(slot).by_message) return message_ended(slot);
+    message_arrived(slot, static_cast<std::uint32_t>(token));
   }
 
   [[nodiscard]] bool has_finished() const { return !finished_.empty(); }
@@ -55,6 +56,7 @@ class TransferNetwork : public Network {
   struct PlannedPhase {
     std::vector<PlannedFlow> flows;
     std::uint64_t messages = 0;  ///< flow ends to wait for
+    bool by_message = false;     ///< each flow is started once for each of its messages
     /// All of it where nothing else moves, if then each flow has its `rate_cap` from the beginning
     /// to its end; else nothing.
     std::optional<Seconds> uncontended;
@@ -78,23 +80,25 @@ class TransferNetwork : public Network {
     bool active = false;
   };
 
-  /// What to move in a phase whose groups take `times` seconds uncontended.
+  /// What to move in a phase whose groups take `times` seconds uncontended: plan_flows() or
+  /// plan_messages().
   /// @param bytes  of the collective on the wire, > 0.
   [[nodiscard]] virtual PlannedPhase plan_phase(const PhaseClasses& phase, double bytes,
                                                 const CollectiveCost& cost,
                                                 const std::vector<double>& times) const = 0;
-  virtual void start_phase(std::uint32_t slot) = 0;
+  /// All that a flow moves as one fluid; those of coupled groups so fast that they take the times.
+  [[nodiscard]] PlannedPhase plan_flows(const PhaseClasses& phase, double bytes,
+                                        const CollectiveCost& cost,
+                                        const std::vector<double>& times) const;
+  /// Every message, each when Coupling lets it. REQUIRES: that of MessageOrder.
+  [[nodiscard]] PlannedPhase plan_messages(const PhaseClasses& phase, double bytes,
+                                           const CollectiveCost& cost,
+                                           const std::vector<double>& times) const;
+  /// Starts a phase that plan_flows() planned.
+  virtual void start_flows(std::uint32_t slot);
   /// A transfer is about to begin its first phase.
   virtual void another_begins() {}
-  /// A flow of the running phase that was launched, or goes on, has ended.
-  virtual void flow_ended(std::uint32_t slot, std::uint32_t flow) = 0;
 
-  /// To be called once for every message of the running phase.
-  void message_ended(std::uint32_t slot);
-  /// Starts a flow of the running phase after its latency.
-  void launch(std::uint32_t slot, std::uint32_t flow) { launch(slot, flow, flow + 1); }
-  /// Starts it and those behind it that have its latency. @return the first that has another.
-  std::uint32_t launch_alike(std::uint32_t slot, std::uint32_t flow);
   /// Starts what is left of it. @param bytes  > 0.
   void go_on(std::uint32_t slot, std::uint32_t flow, double bytes);
   /// So many flow ends of the running phase are still to come.
@@ -138,6 +142,14 @@ class TransferNetwork : public Network {
                              const CollectiveCost& cost) const;
   void enter(std::uint32_t slot);
   void begin(std::uint32_t slot);
+  void start_messages(std::uint32_t slot);
+  void message_arrived(std::uint32_t slot, std::uint32_t flow);
+  /// To be called once for every message of the running phase.
+  void message_ended(std::uint32_t slot);
+  /// Starts a flow of the running phase after its latency.
+  void launch(std::uint32_t slot, std::uint32_t flow) { launch(slot, flow, flow + 1); }
+  /// Starts it and those behind it that have its latency. @return the first that has another.
+  std::uint32_t launch_alike(std::uint32_t slot, std::uint32_t flow);
   /// Starts flows of one latency from `flow` up to `end`.
   void launch(std::uint32_t slot, std::uint32_t flow, std::uint32_t end);
   void move(std::uint32_t slot, std::uint32_t flow, std::uint32_t end);
@@ -156,6 +168,7 @@ class TransferNetwork : public Network {
   std::vector<PatternFacts> facts_;  ///< by pattern
   std::vector<BytePlan> byte_plans_;
   std::vector<Transfer> transfers_;
+  std::vector<MessageOrder> orders_;  ///< by slot, of those that move message by message
   std::vector<std::uint32_t> free_;
   std::vector<TransferId> finished_;
   std::vector<double> carried_;  ///< pattern -> wire bytes of finished collectives since then

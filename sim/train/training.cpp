@@ -1,5 +1,6 @@
 #include "sim/train/training.hpp"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -141,6 +142,13 @@ RunResult simulate_once(const Job& job, Lay lay) {
   }
   if (world_size <= job.independent_workers_max) {
     return run_apart(job, view, std::move(members), lay);
+  }
+  if (job.engine.fidelity == Fidelity::step) {
+    throw UnsupportedConfiguration(
+        UnsupportedConfiguration::Key::fidelity,
+        fmt::format("fidelity 'step' of {} asynchronous ranks, of which {} stand for all; at most "
+                    "{} are simulated each; use 'auto'",
+                    world_size, job.independent_workers_max, job.independent_workers_max));
   }
   const WorkerSampling sampling(job, *strategy);
   strategy.reset();

@@ -16,7 +16,8 @@ namespace gradwire {
                                        int iterations);
 
 /// Replays `run.warmup + run.iterations` iterations, those that choose_phases chooses.
-/// @throws UnsupportedConfiguration when inputs are uneven and the strategy's ranks would wait for
+/// @throws UnsupportedConfiguration when `step` is asked for of more asynchronous ranks than are
+/// simulated each; when inputs are uneven and the strategy's ranks would wait for
 /// ever.
 /// @throws DoesNotFit when a rank keeps more than its GPU has, unless `run.ignore_memory`: before
 /// an iteration is replayed.

@@ -36,6 +36,11 @@ TEST_CASE("A choice that cannot be simulated ends with 3 at the key that made it
   CHECK(gloo.code == 3);
   CHECK_THAT(gloo.err, Catch::ContainsSubstring("--set collective.library=gloo:1:20: library gloo "
                                                 "has no reduce_scatter"));
+  const auto sampled = place.run(
+      "run job.yaml --set strategy.name=ps_async --set cluster.nodes=33 --set run.fidelity=step");
+  CHECK(sampled.code == 3);
+  CHECK_THAT(sampled.err, Catch::ContainsSubstring("--set run.fidelity=step:1:14: fidelity 'step' "
+                                                   "of 132 asynchronous ranks, of which 128"));
   const auto table = place.run(
       "run job.yaml --set strategy.name=mg_wfbp --set strategy.table=10gbe "
       "--set cluster.gpus_per_node=3");
@@ -135,15 +140,18 @@ TEST_CASE("An output in a folder that does not exist ends with 2 before any work
   CHECK_FALSE(place.has("r.json"));
 }
 
-TEST_CASE("A simulation that is refused ends with 1", "[cli][errors]") {
+TEST_CASE("More messages than step takes end with 3 at the key that asks for them",
+          "[cli][errors]") {
   const Workplace place("refused");
   // Each of 8 buckets takes 2 * 4095 steps of 4096 messages and more: above the 5e6 of `step`.
   place.write("job.yaml", scenario());
   const auto run = place.run(
       "run job.yaml --set cluster.nodes=512 --set cluster.gpus_per_node=8 --set run.fidelity=step "
       "--json r.json");
-  CHECK(run.code == 1);
-  CHECK_THAT(run.err, Catch::ContainsSubstring("messages"));
+  CHECK(run.code == 3);
+  CHECK_THAT(run.err,
+             Catch::ContainsSubstring("--set run.fidelity=step:1:14: fidelity 'step' would "
+                                      "simulate"));
   CHECK_FALSE(place.has("r.json"));
 }
 

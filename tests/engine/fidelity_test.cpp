@@ -41,40 +41,65 @@ TEST_CASE("Fluid and coupled are exact for a single collective", "[engine][fidel
   }
 }
 
-TEST_CASE("A tree of whole messages moves those alone that have arrived where they begin",
-          "[engine][fidelity]") {
-  // Eight ranks whose messages all pass one bus, which carries the size in a second: rank r sends
-  // to all r + 2^i, 2^i > r, when it has the data. Three by the root at once, to 3 s; three by its
-  // children 1 and 2, to 6 s; 3 to 7, to 7 s. All seven at once, three after each other, would take
-  // 21 s.
+/// Rank r sends the whole size to all r + 2^i, 2^i > r, when it has it: by its port, or all by one
+/// bus.
+Pattern whole_message_tree(int ranks, bool bus) {
   Pattern tree;
   tree.kind = CollectiveKind::broadcast;
   tree.algorithm = "binomial_tree";
-  tree.ranks = 8;
-  tree.path_links = {0};
+  tree.ranks = ranks;
+  if (bus) tree.path_links = {0};
   Phase phase;
   phase.coupling = Coupling::pipeline;
-  for (const int distance : {1, 2, 4}) {
-    for (int rank = 0; rank < distance; ++rank) {
-      phase.flows.push_back({rank, rank + distance, 1, 0, 0, 1});
+  for (int distance = 1; distance < ranks; distance *= 2) {
+    for (int rank = 0; rank < distance && rank + distance < ranks; ++rank) {
+      if (bus) {
+        phase.flows.push_back({rank, rank + distance, 1, 0, 0, 1});
+      } else {
+        toy::add_flow(tree, phase, rank, rank + distance, 1, 0);
+      }
     }
   }
   tree.phases.push_back(phase);
-  const std::vector<ClusterLink> bus{{1e9, 0, LinkKind::pcie}};
-  for (const Fidelity fidelity : {Fidelity::fluid, Fidelity::coupled, Fidelity::step}) {
-    CHECK(toy::run(bus, {tree}, {{0, 0, 1'000'000'000}}, fidelity)[0] == Approx(7));
-  }
+  return tree;
+}
+
+const std::vector<ClusterLink> one_bus{{1e9, 0, LinkKind::pcie}};
+
+TEST_CASE("A tree of whole messages moves those alone that have arrived where they begin",
+          "[engine][fidelity]") {
+  const Fidelity fidelity = GENERATE(Fidelity::fluid, Fidelity::coupled, Fidelity::step);
+  const std::vector<toy::Start> one = {{0, 0, 1'000'000'000}};
+  // A bus that carries the size in a second: three by the root at once, to 3 s; three by its
+  // children 1 and 2, to 6 s; 3 to 7, to 7 s. All seven at once, three after each other, would take
+  // 21 s.
+  CHECK(toy::run(one_bus, {whole_message_tree(8, true)}, one, fidelity)[0] == Approx(7));
   // Ports of their own: the root's share its port, 3 s; then rank 1's two, 2 s; then rank 3's one.
-  Pattern apart = toy::chain({0, 1}, 1);
-  apart.ranks = 8;
-  apart.phases[0].flows.clear();
-  for (const PatternFlow& flow : phase.flows) {
-    toy::add_flow(apart, apart.phases[0], flow.source, flow.destination, 1, 0);
+  CHECK(toy::run(toy::star(8, 1e9, 0), {whole_message_tree(8, false)}, one, fidelity)[0] ==
+        Approx(6));
+}
+
+TEST_CASE("Trees of whole messages meet as their messages do", "[engine][fidelity]") {
+  // Two that overlap, by ports whose latency some messages feel more than once, and by one bus.
+  for (const int n : {5, 8, 16}) {
+    for (const bool bus : {false, true}) {
+      CAPTURE(n, bus);
+      const Pattern tree = whole_message_tree(n, bus);
+      const auto links = bus ? one_bus : toy::star(n, bandwidth, latency);
+      const auto found = errors(links, {tree, tree}, {{0, 0, 100'000'000}, {1e-2, 1, 70'000'000}});
+      CHECK(found[0] < 1e-6);
+      CHECK(found[1] < 1e-6);
+    }
   }
-  for (const Fidelity fidelity : {Fidelity::fluid, Fidelity::coupled, Fidelity::step}) {
-    CHECK(toy::run(toy::star(8, 1e9, 0), {apart}, {{0, 0, 1'000'000'000}}, fidelity)[0] ==
-          Approx(6));
-  }
+}
+
+TEST_CASE("Ranks of a tree are alike only if what they wait for is", "[engine][fidelity]") {
+  // Rank 1 receives at a third, so that what it sends on, and what its children do, comes later:
+  // only rank 2's children are on time.
+  auto links = toy::star(8, bandwidth, latency);
+  links[3].capacity /= 3;
+  const Pattern tree = whole_message_tree(8, false);
+  CHECK(errors(links, {tree}, {{0, 0, 100'000'000}})[0] < 1e-6);
 }
 
 /// Overlapping collectives of 100 MB, the second 1 ms later.

@@ -120,6 +120,16 @@ TEST_CASE("A time has the same bits whatever ran before in the process", "[engin
   }
 }
 
+TEST_CASE("A measured time near that of the wire is taken by pipelines, too", "[engine][network]") {
+  // Eight hops of one piece after the other: with 4 pieces it takes 11 messages' time where each
+  // link is busy for 4. A library of finer pieces measured 5.
+  const auto links = toy::star(9, 1e9, 0);
+  const Fidelity fidelity = GENERATE(Fidelity::fluid, Fidelity::coupled, Fidelity::step);
+  const double measured = 1.25 * size / 1e9;
+  CHECK(alone(links, toy::chain(toy::ranks(9), 4), toy::uncontended(measured), fidelity) ==
+        Approx(measured).epsilon(1e-9));
+}
+
 TEST_CASE("A measured time is what the uncontended collective takes", "[engine][network]") {
   for (const Fidelity fidelity : both) {
     auto links = toy::star(16, bandwidth, latency);

@@ -106,8 +106,8 @@ std::string TrainingJob::yaml() const {
   posted.insert(posted.size() - 1, fmt::format(", grad_accumulation: {}", micro_batches));
   lines.push_back("strategy: " + posted + "\n");
   lines.push_back("collective: " + collective + "\n");
-  lines.push_back(
-      fmt::format("run: {{iterations: {}, warmup: {}, seed: {}}}\n", iterations, warmup, seed));
+  lines.push_back(fmt::format("run: {{iterations: {}, warmup: {}, seed: {}, fidelity: {}}}\n",
+                              iterations, warmup, seed, fidelity));
   if (!jitter) lines.emplace_back("jitter: {iteration: 0 %, layer: 0 %}\n");
   if (straggler >= 0 || compute != 1) {
     lines.push_back("stragglers: " + stragglers_of(*this) + "\n");

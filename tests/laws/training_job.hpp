@@ -60,6 +60,7 @@ struct TrainingJob {
   bool keys_reversed = false;      ///< of the YAML's top level
   int iterations = 4;
   int warmup = 2;
+  std::string fidelity = "auto";
   double iteration_ms = 0;  ///< of the profile, measured elsewhere; 0: its own
   int seed = 1;
 

@@ -256,6 +256,26 @@ TEST_CASE("which machine is called the first changes nothing", "[laws][long][man
   check(law, 80, 114);
 }
 
+TEST_CASE("every message by itself takes what the flows of a collective take",
+          "[laws][long][many]") {
+  const Law law{.name = "fidelity: step",
+                .strategies = synchronous(),
+                .change = [](TrainingJob& job) -> std::optional<TrainingJob> {
+                  if (job.world_size() > 16) return std::nullopt;
+                  job.jitter = false;
+                  job.fidelity = "fluid";
+                  if (job.seed % 3 == 0) job.collective = "{library: mpi}";
+                  if (job.seed % 3 == 1) job.collective = "{library: gloo}";
+                  TrainingJob after = job;
+                  after.fidelity = "step";
+                  return after;
+                },
+                .excess = different,
+                .slack = 0.005,
+                .excused_by_choice = false};
+  check(law, 150, 117);
+}
+
 TEST_CASE("the order of a scenario's keys changes nothing", "[laws][long][many]") {
   const Law law{.name = "keys from the last to the first",
                 .strategies = synchronous(),
