@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Whole predictions against their budgets, and against another build.
 
-    tests/bench/budgets.py build/release/gradwire [--against OTHER/gradwire] [--only REGEX] [--repeats 5]
+    tests/bench/budgets.py build/release/gradwire [--against COMMIT|OTHER/gradwire] [--only REGEX] [--repeats 5]
 
 Each case is a process of its own. A line says its user CPU seconds (with its children's), of them those of the
 engine's run, its wall-clock seconds (each the least of the repeats), its peak memory, and its budget, of which of the
-three; with --against also what the other build took, run in turns with this one, and the ratio. Results are written
-nowhere else.
+three; with --against also what the other build took, run in turns with this one, and the ratio. A commit is built in a
+folder of its own, which goes when all is measured. Results are written nowhere else.
 
 The cases are of scenarios/ddp_1024_gpus.yaml, with other machines and strategies. What is held to a budget of engine
 seconds runs 3 iterations in all, without warm-up: it says what events cost, not how many repeat. Sweeps and compares run
@@ -14,6 +14,7 @@ the 12 of the scenario, with two jobs, as a user would: their budget is of the w
 of 3 iterations with one seed after another, by one job: its budget is of CPU seconds.
 """
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -25,7 +26,8 @@ import tempfile
 import time
 from pathlib import Path
 
-SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
+ROOT = Path(__file__).resolve().parents[2]
+SCENARIOS = ROOT / "scenarios"
 DDP = "ddp_1024_gpus.yaml"
 NO_JITTER = "jitter={iteration: 0 %, layer: 0 %}"
 SHORT = "run={iterations: 3, warmup: 0}"
@@ -65,12 +67,12 @@ def cases():
                        (4096, "fsdp"): 0.04, (4096, "kungfu"): 0.15, (65536, "ddp"): 0.4, (65536, "wfbp"): 0.8}
             yield (f"jitter {name} {gpus}", seconds[gpus, name], "engine", 0,
                    run([machines(gpus), strategy(names[name]), SHORT]))
-    for gpus, seconds, memory in ((1024, 0.05, 0), (4096, 0.15, 150), (16384, 0.6, 0)):
-        yield (f"byteps {gpus}", seconds, "engine", memory,
+    for gpus, seconds in ((1024, 0.05), (4096, 0.15), (16384, 0.6)):
+        yield (f"byteps {gpus}", seconds, "engine", 150,
                run([machines(gpus), strategy("byteps"), SERVERS_LINK, NO_JITTER, SHORT]))
     for name in ("ps_async", "ps_sync", "p3", "tictac", "ssp"):
-        for gpus, seconds, memory in ((1024, 0.3, 0), (4096, 1, 200)):
-            yield (f"{name} {gpus}", seconds, "engine", memory,
+        for gpus, seconds in ((1024, 0.3), (4096, 1)):
+            yield (f"{name} {gpus}", seconds, "engine", 200,
                    run([machines(gpus), strategy(name), SERVERS_LINK, NO_JITTER, SHORT]))
     for gpus, seconds in ((64, 0.01), (1024, 0.02), (4096, 0.04)):
         yield (f"kungfu {gpus}", seconds, "engine", 0,
@@ -143,15 +145,27 @@ class Took:
         return f"{self.cpu:9.3f} s {engine} s {self.wall:9.3f} s {self.memory:7.0f} MB"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("program")
-    parser.add_argument("--against", help="another build's program")
-    parser.add_argument("--only", default="", help="regular expression of cases' names")
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--limit", type=int, default=120, help="CPU seconds that a run may take")
-    options = parser.parse_args()
-    programs = [options.program] + ([options.against] if options.against else [])
+@contextlib.contextmanager
+def program_of(build):
+    """The path of another build's program: `build`, or, where that is no file, that of a commit."""
+    if Path(build).is_file():
+        yield build
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder) / "tree"
+        subprocess.run(["git", "-C", ROOT, "worktree", "add", "--detach", "--quiet", tree, build], check=True)
+        try:
+            print(f"building {build} ...", file=sys.stderr, flush=True)
+            subprocess.run(["cmake", "--preset", "release"], cwd=tree, check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(["cmake", "--build", "build/release", "--target", "gradwire"], cwd=tree, check=True,
+                           stdout=subprocess.DEVNULL)
+            yield str(tree / "build/release/gradwire")
+        finally:
+            subprocess.run(["git", "-C", ROOT, "worktree", "remove", "--force", tree], check=True)
+
+
+def measure(programs, options):
+    """Prints a line for each case."""
     print(f"{'':<24} {'user CPU':>11} {'engine':>11} {'wall clock':>11} {'memory':>10}")
     for name, seconds, of, memory, arguments in cases():
         if not re.search(options.only, name):
@@ -169,6 +183,18 @@ def main():
             if not took[0].error and not took[1].error:
                 line += f"   CPU x{took[0].cpu / max(took[1].cpu, 1e-3):.2f}, MB x{took[0].memory / took[1].memory:.2f}"
         print(line, flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("--against", help="a commit, or another build's program")
+    parser.add_argument("--only", default="", help="regular expression of cases' names")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--limit", type=int, default=120, help="CPU seconds that a run may take")
+    options = parser.parse_args()
+    with program_of(options.against) if options.against else contextlib.nullcontext() as other:
+        measure([options.program] + ([other] if other else []), options)
     return 0
 
 
