@@ -4,6 +4,7 @@
 
 #include "sim/config/data_files.hpp"
 #include "sim/config/profile/efficiencies_yaml.hpp"
+#include "sim/models/efficiencies.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/config_fixture.hpp"
 
@@ -92,4 +93,22 @@ TEST_CASE("'like' that goes in a circle is refused", "[config][gpu][errors]") {
   setenv("GRADWIRE_DATA", folder.c_str(), 1);
   const YamlValue document = load_yaml(folder + "/profiles/efficiencies/x.yaml");
   CHECK_THROWS_WITH(read_efficiencies(document), Contains("'like' goes in a circle"));
+}
+TEST_CASE("what is no product or convolution takes the same share in TF32 as in fp32",
+          "[config][gpu]") {
+  // TF32 changes products and convolutions; of depthwise ones no tensor core has a kernel. Hopper's
+  // norms and pools were measured in both, with other releases of cuDNN.
+  for (const std::string& name : data_names(DataKind::gpu)) {
+    const GpuSpec gpu = shipped_gpu(name, {});
+    if (!gpu.efficiency.contains("tf32") || !gpu.efficiency.contains("fp32")) continue;
+    for (const auto& [work_class, tf32] : gpu.efficiency.at("tf32")) {
+      if (is_matrix(work_class)) continue;
+      if (gpu.architecture == "hopper" && (work_class == "norm" || work_class == "pool")) continue;
+      const auto& table = gpu.efficiency.at("fp32");
+      if (!table.contains(work_class)) continue;
+      CAPTURE(name, work_class);
+      CHECK(table.at(work_class).forward.memory == Approx(tf32.forward.memory));
+      CHECK(table.at(work_class).backward.memory == Approx(tf32.backward.memory));
+    }
+  }
 }
