@@ -52,8 +52,7 @@ struct ValidateOptions {
 struct Work {
   const SeriesEntry* entry = nullptr;
   std::unique_ptr<validation::Series> series;
-  std::vector<std::vector<Row>> rows{};                ///< by task
-  std::unique_ptr<validation::Series> measurements{};  ///< that Series::transfer() reads
+  std::vector<std::vector<Row>> rows{};  ///< by task
 
   [[nodiscard]] SeriesReport report() const {
     SeriesReport report{std::string(entry->name), std::string(entry->summary), {}, {}};
@@ -81,12 +80,8 @@ std::vector<Work> open_series(const ValidateOptions& options) {
   for (const SeriesEntry& entry : validation::series_catalogue()) {
     if (!names.empty() && std::ranges::find(names, entry.name) == names.end()) continue;
     std::unique_ptr<validation::Series> series = entry.open(simulate);
-    if (!options.transfer) {
-      add(entry, std::move(series));
-    } else if (auto transfer = series->transfer()) {
-      add(entry, std::move(transfer));
-      work.back().measurements = std::move(series);
-    }
+    if (options.transfer) series = series->transfer();
+    if (series != nullptr) add(entry, std::move(series));
   }
   if (work.empty()) {
     throw CLI::ValidationError("--transfer", "none of the series named is of training jobs");
@@ -264,8 +259,9 @@ void add_validate(CLI::App& app, Context& context) {
       ->type_name("DIR");
   command
       ->add_flag("--transfer", options->transfer,
-                 "Predict the training jobs by names alone, with the rate of one GPU and with what "
-                 "is fitted, beside what needs no simulator; --write makes transfer.md")
+                 "Predict the training jobs by names alone, with the rate of one GPU, with what is "
+                 "fitted and with one measured run, beside what needs no simulator; --write makes "
+                 "transfer.md")
       ->excludes("--calibrated");
   command->add_flag(
       "--strict", options->strict,

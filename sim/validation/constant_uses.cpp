@@ -38,7 +38,7 @@ ConstantUses constant_uses() {
     const config::YamlValue& document = config::loaded_yaml(reference_file(name + ".yaml"));
     const config::YamlValue* schema = document.find("schema");
     const config::ReadFiles read;
-    if (schema->text == "gradwire.reference.training/1") read_training(document);
+    if (schema->text == training_schema) read_training(document);
     if (name == "collectives") {
       static_cast<void>(config::read_collective_measurements(document));
     }

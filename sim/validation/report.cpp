@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "sim/core/pair_odds.hpp"
 #include "sim/core/statistics.hpp"
@@ -158,6 +159,19 @@ Errors errors_of(std::span<const Row> rows, const std::function<bool(const Row&)
 
 Errors errors_of(std::span<const Row> rows, const std::string& role) {
   return errors_of(rows, [&](const Row& row) { return row.role == role; });
+}
+
+Errors errors_in(std::span<const Row> rows, const std::string& group) {
+  return errors_of(rows, [&](const Row& row) { return row.group == group; });
+}
+
+Errors errors_where(std::span<const Row> rows, const std::string& group, const std::string& other) {
+  std::set<std::string> labels;
+  for (const Row& row : rows) {
+    if (row.group == other && row.failure.empty()) labels.insert(row.label);
+  }
+  return errors_of(
+      rows, [&](const Row& row) { return row.group == group && labels.contains(row.label); });
 }
 
 Coverage coverage_of(std::span<const Row> rows) {

@@ -75,6 +75,12 @@ struct Errors {
 [[nodiscard]] Errors errors_of(std::span<const Row> rows,
                                const std::function<bool(const Row&)>& chosen);
 
+/// Those of the rows of a group.
+[[nodiscard]] Errors errors_in(std::span<const Row> rows, const std::string& group);
+/// Those of them whose label a row with a prediction in the group `other` has as well.
+[[nodiscard]] Errors errors_where(std::span<const Row> rows, const std::string& group,
+                                  const std::string& other);
+
 /// Predictions with an interval that no constant was fitted to, and how wide and good these are.
 struct Coverage {
   std::size_t rows = 0;

@@ -30,8 +30,8 @@ class Series {
   /// The page that is committed, or its section of a page that several share, Markdown; "" for a
   /// series that has none.
   [[nodiscard]] virtual std::string page(const SeriesReport& /*report*/) const { return ""; }
-  /// The same measurements under all that could be known of them (transfer.hpp), as one more series
-  /// that this one outlives; none where they are no training jobs.
+  /// The same measurements under all that could be known of them (transfer.hpp), as one more
+  /// series; none where they are no training jobs.
   [[nodiscard]] virtual std::unique_ptr<Series> transfer() const { return nullptr; }
 };
 

@@ -110,7 +110,7 @@ class Reader {
  public:
   TrainingFile read(const config::YamlValue& document) {
     YamlMap map(document);
-    map.require_schema("gradwire.reference.training/1");
+    map.require_schema(std::string(training_schema));
     file_fields().read_all(std::move(map), file_);
     return std::move(file_);
   }

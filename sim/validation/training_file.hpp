@@ -26,6 +26,8 @@ struct TrainingRow {
   std::string compared{};  ///< what else was measured on the same machines has the same
   /// In this order: of the model, the group, the method, the row.
   std::vector<config::Override> changes{};
+
+  [[nodiscard]] int gpus() const { return nodes * gpus_per_node; }
 };
 
 /// A constant that is fitted to the rows with role calibrate, of its group or of the whole file.
@@ -84,6 +86,9 @@ inline constexpr std::string_view tensors_unit = "GiB of tensors";
 [[nodiscard]] constexpr bool is_memory(std::string_view unit) {
   return unit == memory_unit || unit == tensors_unit;
 }
+
+/// `schema` of the files that read_training_file() reads.
+inline constexpr std::string_view training_schema = "gradwire.reference.training/1";
 
 /// Known values of TrainingFile::unit.
 [[nodiscard]] const std::vector<std::string>& training_units();

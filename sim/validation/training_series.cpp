@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -18,20 +19,46 @@ namespace {
 
 constexpr double gate_ranks = 0.90;
 
+std::vector<TrainingFile> read_files_of_rates() {
+  std::vector<TrainingFile> files;
+  for (const SeriesEntry& entry : series_catalogue()) {
+    const auto& document = config::loaded_yaml(reference_file(std::string(entry.name) + ".yaml"));
+    if (document.find("schema")->text != training_schema) continue;
+    TrainingFile file = read_training_file(document);
+    if (!is_memory(file.unit)) files.push_back(std::move(file));
+  }
+  return files;
+}
+
+/// Of all series, each of which may learn from the others.
+const std::vector<TrainingFile>& files_of_rates() {
+  static const std::vector<TrainingFile> files = read_files_of_rates();
+  return files;
+}
+
+const std::vector<MeasuredRun>& all_runs() {
+  static const std::vector<MeasuredRun> runs = measured_runs(files_of_rates());
+  return runs;
+}
+
 /// A task is a group of rows, as TrainingSeries has it.
 class Transfer final : public Series {
  public:
-  Transfer(const TrainingFile& file, const Predict& predict) : file_(file), predict_(predict) {}
+  Transfer(const std::string& name, Predict predict)
+      : file_(*std::ranges::find(files_of_rates(), name, &TrainingFile::name)),
+        runs_(all_runs()),
+        predict_(std::move(predict)) {}
 
   [[nodiscard]] std::size_t tasks() const override { return file_.groups.size(); }
   [[nodiscard]] std::vector<Row> rows(std::size_t task) const override {
-    return transfer_rows(file_, file_.groups[task], predict_);
+    return transfer_rows(file_, file_.groups[task], runs_, predict_);
   }
   [[nodiscard]] std::vector<Gate> gates(std::span<const Row> /*rows*/) const override { return {}; }
 
  private:
   const TrainingFile& file_;
-  const Predict& predict_;
+  const std::vector<MeasuredRun>& runs_;
+  Predict predict_;
 };
 
 /// One group of rows is one task: the fit goes before its predictions.
@@ -79,7 +106,7 @@ class TrainingSeries final : public Series {
 
   [[nodiscard]] std::unique_ptr<Series> transfer() const override {
     if (is_memory(file_.unit)) return nullptr;  // what is known of rates tells nothing of it
-    return std::make_unique<Transfer>(file_, predict_);
+    return std::make_unique<Transfer>(file_.name, predict_);
   }
 
  private:

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
-#include <set>
 #include <stdexcept>
 
 #include "sim/core/outgoing_text.hpp"
@@ -13,46 +13,16 @@
 namespace gradwire::validation {
 namespace {
 
-constexpr const char* names_alone = "names alone";
 constexpr const char* one_gpu = "one GPU";
 constexpr const char* fitted_batch = "fitted";
 constexpr const char* linear_scaling = "linear scaling";
-constexpr const char* smallest_run = "smallest run";
 constexpr const char* same_mfu = "same MFU";
-
-int ranks(const TrainingRow& row) {
-  return row.nodes * row.gpus_per_node;
-}
 
 /// What `ranks` times the rate of one GPU is in the file's unit; 0: it cannot be said.
 double scaled(const std::string& unit, double rate_of_one, int ranks) {
   if (unit == "x") return ranks;
   if (unit == "samples/s") return rate_of_one * ranks;
   return unit == "samples/s/GPU" ? rate_of_one : 0;
-}
-
-/// Whether two rows differ in nothing but their size.
-bool same_setup(const TrainingRow& a, const TrainingRow& b) {
-  const auto same = [](const config::Override& left, const config::Override& right) {
-    const bool one_place =
-        left.where.line == right.where.line && left.where.column == right.where.column;
-    const bool one_text = !left.value.text.empty() && left.value.text == right.value.text;
-    return left.path == right.path && (one_place || one_text);
-  };
-  return a.model == b.model && a.method == b.method &&
-         std::ranges::equal(a.changes, b.changes, same);
-}
-
-/// The measured value of the row's smallest run as if every size took its time; 0: there is none.
-double as_smallest(const TrainingFile& file, const TrainingGroup& group, const TrainingRow& row) {
-  const TrainingRow* smallest = nullptr;
-  for (const TrainingRow& other : group.rows) {
-    if (!same_setup(other, row) || ranks(other) >= ranks(row)) continue;
-    if (smallest == nullptr || ranks(other) < ranks(*smallest)) smallest = &other;
-  }
-  if (smallest == nullptr) return 0;
-  const bool of_all = file.unit == "samples/s" || file.unit == "x";
-  return smallest->measured * (of_all ? static_cast<double>(ranks(row)) / ranks(*smallest) : 1);
 }
 
 Row transfer_row(const TrainingFile& file, const TrainingRow& measured, const char* known) {
@@ -78,28 +48,14 @@ bool has_utilisation(const TrainingFile& file, const RunResult& result) {
 void add_same_mfu(const TrainingFile& file, std::span<const ModelRow> models,
                   std::vector<Row>& rows) {
   const auto base =
-      std::ranges::min_element(models, {}, [](const ModelRow& model) { return ranks(*model.row); });
+      std::ranges::min_element(models, {}, [](const ModelRow& model) { return model.row->gpus(); });
   for (const ModelRow& model : models) {
     if (model.row == base->row) continue;
     const double mfu =
-        base->row->measured / scaled(file.unit, base->rate_at_peak, ranks(*base->row));
+        base->row->measured / scaled(file.unit, base->rate_at_peak, base->row->gpus());
     Row& row = rows.emplace_back(transfer_row(file, *model.row, same_mfu));
-    row.predicted = scaled(file.unit, mfu * model.rate_at_peak, ranks(*model.row));
+    row.predicted = scaled(file.unit, mfu * model.rate_at_peak, model.row->gpus());
   }
-}
-
-Errors errors_in(std::span<const Row> rows, const std::string& known) {
-  return errors_of(rows, [&](const Row& row) { return row.group == known; });
-}
-
-/// The same of the rows that `other` has as well.
-Errors errors_where(std::span<const Row> rows, const std::string& known, const std::string& other) {
-  std::set<std::string> labels;
-  for (const Row& row : rows) {
-    if (row.group == other) labels.insert(row.label);
-  }
-  return errors_of(
-      rows, [&](const Row& row) { return row.group == known && labels.contains(row.label); });
 }
 
 std::string cell(const Errors& errors, double figure) {
@@ -143,7 +99,7 @@ no better, 1 perfect.
 }  // namespace
 
 std::vector<Row> transfer_rows(const TrainingFile& file, const TrainingGroup& group,
-                               const Predict& predict) {
+                               std::span<const MeasuredRun> runs, const Predict& predict) {
   std::vector<Row> rows;
   const std::vector<FittedValue> values = fit_group(file, group, predict);
   std::vector<ModelRow> models;
@@ -164,20 +120,20 @@ std::vector<Row> transfer_rows(const TrainingFile& file, const TrainingGroup& gr
         return std::nullopt;
       }
     };
-    TrainingRow unknown = measured;
-    unknown.single_gpu = 0;
-    simulate(names_alone, unknown, {});
-    if (measured.single_gpu > 0) simulate(one_gpu, measured, {});
+    simulate(names_alone, by_names_alone(measured), {});
+    if (knows_one_gpu(measured)) simulate(one_gpu, measured, {});
     if (const auto result = simulate(fitted_batch, measured, values);
         result && has_utilisation(file, *result)) {
       models.push_back({&measured, result->peak_flops / result->model_flops});
     }
-    const double linear = scaled(file.unit, measured.single_gpu, ranks(measured));
+    const double linear = scaled(file.unit, measured.single_gpu, measured.gpus());
     if (measured.single_gpu > 0 && linear > 0) add(linear_scaling).predicted = linear;
-    const double smallest = as_smallest(file, group, measured);
-    if (smallest > 0) add(smallest_run).predicted = smallest;
+    if (const TrainingRow* smallest = smallest_run_of(group, measured)) {
+      add(smallest_run).predicted = in_time_of(file, *smallest, measured);
+    }
   }
   add_same_mfu(file, models, rows);
+  std::ranges::move(one_run_rows(file, group, runs, predict), std::back_inserter(rows));
   return rows;
 }
 
@@ -192,7 +148,7 @@ std::string transfer_page(std::span<const SeriesReport> reports) {
     }
   }
   append_line(text, "**all**", all);
-  return text;
+  return text + one_run_section(reports);
 }
 
 }  // namespace gradwire::validation

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/validation/one_run.hpp"
 #include "sim/validation/report.hpp"
 #include "sim/validation/series.hpp"
 #include "sim/validation/training_file.hpp"
@@ -21,12 +22,14 @@ namespace gradwire::validation {
 ///   method, batch and network alike, in the group. Of that run itself there is no such row;
 /// - "same MFU": each language model takes of its GPUs' peak what the first of the scored ones on
 ///   the fewest GPUs did, in the group. Of that one there is no such row.
+/// Then what one measured run of all `runs` tells of them: one_run_rows.
 [[nodiscard]] std::vector<Row> transfer_rows(const TrainingFile& file, const TrainingGroup& group,
+                                             std::span<const MeasuredRun> runs,
                                              const Predict& predict);
 
 /// results/reference/transfer.md: a line a series, medians and 90th percentiles of the |error| by
 /// what was known, the null models' medians, and the skill over the best of them: 1 - the median
-/// of "fitted" over that null model's, on the rows that it has.
+/// of "fitted" over that null model's, on the rows that it has; then one_run_section.
 [[nodiscard]] std::string transfer_page(std::span<const SeriesReport> reports);
 
 }  // namespace gradwire::validation
