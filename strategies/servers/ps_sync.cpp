@@ -73,7 +73,7 @@ PsSync::PsSync(const PsSyncOptions& options, const JobView& job)
   }
 }
 
-StrategyMaker PsSync::read(Knobs& knobs) {
+StrategyMaker PsSync::read(Knobs& knobs, const TensorflowServers& servers) {
   static const std::vector<std::string> workers = {"gpu", "tower", "machine"};
   static const std::vector<std::string> places = {"hosts", "gpus"};
   static const std::vector<std::string> pulls = {"barrier", "variable"};
@@ -97,9 +97,10 @@ StrategyMaker PsSync::read(Knobs& knobs) {
       knobs.choice("forward_wait", "layer", waits,
                    "TensorFlow's data flow: an operation waits for the variables that it reads") ==
       "layer";
+  options.variable_time = servers.variable_time;
   knobs.read("variable_time", options.variable_time,
-             "of a worker that takes a variable over, with several machines and rpc_threads; "
-             "no source states it: calibrate it (results/reference/autodist.yaml)");
+             "of a worker that takes a variable over, with several machines and rpc_threads: "
+             "TensorFlow's, profiles/libraries/tensorflow_servers.yaml");
   return [options](const JobView& job) { return std::make_unique<PsSync>(options, job); };
 }
 

@@ -4,6 +4,7 @@
 #include <deque>
 #include <vector>
 
+#include "sim/core/tensorflow_servers.hpp"
 #include "strategies/parts/lane.hpp"
 #include "strategies/parts/step_strategy.hpp"
 #include "strategies/servers/variable_groups.hpp"
@@ -31,9 +32,7 @@ struct PsSyncOptions {
   bool barrier = true;
   /// A layer's forward waits for its own variables only; else the next iteration for all of them.
   bool layer_wait = true;
-  /// Of a worker's process, for each variable (or part of one) that it takes over from any server
-  /// once there are several machines: its token, its read and its assignment, one after the other.
-  Seconds variable_time{};
+  Seconds variable_time{};  ///< TensorflowServers'
 };
 
 /// Synchronous parameter servers. Each gradient is copied to host memory and pushed when it is
@@ -52,7 +51,7 @@ struct PsSyncOptions {
 class PsSync final : public StepStrategy {
  public:
   PsSync(const PsSyncOptions& options, const JobView& job);
-  static StrategyMaker read(Knobs& knobs);
+  static StrategyMaker read(Knobs& knobs, const TensorflowServers& servers);
 
   [[nodiscard]] Traits traits() const override;
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override { return {}; }

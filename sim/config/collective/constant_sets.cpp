@@ -6,6 +6,7 @@
 #include "sim/config/collective/host_library_constants_yaml.hpp"
 #include "sim/config/collective/machine_constants_yaml.hpp"
 #include "sim/config/collective/nccl_constants_yaml.hpp"
+#include "sim/config/strategy/tensorflow_servers_yaml.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -32,6 +33,7 @@ const std::vector<ConstantSet>& constant_sets() {
       {"memory", read_into<MemoryConstants, read_memory_constants>, true},
       {"profile_errors", read_into<ProfileErrors, read_profile_errors>, true},
       {"doubts", read_into<DoubtWidths, read_doubts>, true},
+      {"tensorflow_servers", read_into<TensorflowServers, read_tensorflow_servers>},
   };
   return sets;
 }

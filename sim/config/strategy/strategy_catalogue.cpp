@@ -6,6 +6,7 @@
 #include "sim/config/strategy/ddl_benchmarks_settings.hpp"
 #include "sim/config/strategy/original_knobs.hpp"
 #include "sim/config/strategy/servers_yaml.hpp"
+#include "sim/config/strategy/tensorflow_servers_yaml.hpp"
 #include "sim/config/yaml/yaml_knobs.hpp"
 #include "strategies/all_reduce/apex_ddp.hpp"
 #include "strategies/all_reduce/autodist_all_reduce.hpp"
@@ -82,7 +83,8 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
        MgWfbp::read, any_dtype},
       {"asc_wfbp", "MG-WFBP that merges only what could not have started", AscWfbp::read,
        any_dtype},
-      {"ps_sync", "parameter servers that sum every worker's gradient", PsSync::read,
+      {"ps_sync", "parameter servers that sum every worker's gradient",
+       [](Knobs& knobs) { return PsSync::read(knobs, shipped_tensorflow_servers()); },
        servers_and_any_dtype},
       {"ps_async", "parameter servers that apply each worker's gradient as it comes", PsAsync::read,
        servers_and_any_dtype},
