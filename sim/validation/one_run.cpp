@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <functional>
@@ -241,10 +242,10 @@ struct Beside {
   const char* known;
   const char* null;
 };
-constexpr Beside besides[] = {{more_gpus, smallest_run},
-                              {other_models, names_alone},
-                              {other_network, time_over_other_network},
-                              {other_series, names_alone}};
+constexpr std::array<Beside, 4> besides = {{{more_gpus, smallest_run},
+                                            {other_models, names_alone},
+                                            {other_network, time_over_other_network},
+                                            {other_series, names_alone}}};
 
 constexpr const char* one_run_introduction = R"(
 ## What one measured run gains
