@@ -9,6 +9,7 @@
 
 #include "sim/collectives/machine_fold.hpp"
 #include "sim/core/cluster.hpp"
+#include "sim/core/parallel.hpp"
 #include "sim/core/refusal.hpp"
 #include "sim/engine/event_queue.hpp"
 #include "sim/engine/fluid_network.hpp"
@@ -177,14 +178,15 @@ Reduced reduce(ClusterLinks links, std::span<const Pattern> patterns, const Choi
   return reduced;
 }
 
-/// Large rings and trees that move one at a time, each as one body; nothing for others.
+/// Large patterns that move one at a time.
+bool moves_as_groups(const Work& work, const Choice& choice, const EngineOptions& options) {
+  return options.one_at_a_time && !choice.asked_for && choice.fidelity == Fidelity::fluid &&
+         work.live > options.refined_flows_max;
+}
+
+/// Rings and trees, each as one body; nothing for others.
 std::optional<Reduced> reduce_groups(ClusterLinks links, std::span<const Pattern> patterns,
-                                     const Work& work, const Choice& choice,
-                                     const EngineOptions& options) {
-  if (!options.one_at_a_time || choice.asked_for || choice.fidelity != Fidelity::fluid ||
-      work.live <= options.refined_flows_max) {
-    return std::nullopt;
-  }
+                                     const Work& work, const EngineOptions& options) {
   std::optional<GroupQuotient> groups = make_group_quotient(links, patterns);
   if (!groups) return std::nullopt;
   Reduced reduced{.quotient = std::move(groups->quotient), .fidelity = Fidelity::coupled};
@@ -269,8 +271,16 @@ std::unique_ptr<Engine> make_engine(ClusterLinks links, std::span<const Pattern>
                                     const EngineOptions& options) {
   const Work work = work_of(patterns);
   const Choice choice = choose(work, options);
-  if (auto groups = reduce_groups(links, patterns, work, choice, options)) {
-    return std::make_unique<EventEngine>(std::move(*groups), LinkShares(patterns), options);
+  if (moves_as_groups(work, choice, options)) {
+    std::optional<Reduced> groups;
+    std::optional<LinkShares> shares;
+    in_parts(2, 2, [&](std::size_t begin, std::size_t end) {  // neither needs the other
+      if (begin == 0) groups = reduce_groups(links, patterns, work, options);
+      if (end == 2) shares.emplace(patterns);
+    });
+    if (groups) {
+      return std::make_unique<EventEngine>(std::move(*groups), std::move(*shares), options);
+    }
   }
   if (std::ranges::any_of(patterns, &Pattern::is_folded)) {
     std::vector<Pattern> whole(patterns.begin(), patterns.end());
