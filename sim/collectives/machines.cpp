@@ -16,13 +16,23 @@ namespace gradwire {
 std::vector<Machine> machines_of(const Cluster& cluster, const Placement& members) {
   std::vector<Machine> machines;
   std::unordered_map<int, std::size_t> known;  // looked up, never walked
+  std::size_t here = 0;
   for (std::size_t rank = 0; rank < members.size(); ++rank) {
-    const auto [entry, is_new] = known.try_emplace(members[rank].node, machines.size());
-    if (is_new) machines.push_back({.node = members[rank].node, .gpus = {}, .ranks = {}});
-    machines[entry->second].ranks.push_back(static_cast<int>(rank));
+    const int node = members[rank].node;
+    if (machines.empty() || machines[here].node != node) {
+      const auto [entry, is_new] = known.try_emplace(node, machines.size());
+      const std::size_t before = machines.empty() ? 0 : machines[here].ranks.size();
+      here = entry->second;
+      if (is_new) {
+        machines.push_back({.node = node, .gpus = {}, .ranks = {}});
+        machines.back().ranks.reserve(before);
+      }
+    }
+    machines[here].ranks.push_back(static_cast<int>(rank));
   }
   const auto gpu = [&](int rank) { return members[static_cast<std::size_t>(rank)].gpu; };
   for (Machine& machine : machines) {
+    machine.gpus.reserve(machine.ranks.size());
     std::sort(machine.ranks.begin(), machine.ranks.end(),
               [&](int a, int b) { return std::pair(gpu(a), a) < std::pair(gpu(b), b); });
     for (const int rank : machine.ranks) {

@@ -216,6 +216,7 @@ std::vector<RankRing> plan_rings(const Cluster& cluster, const Placement& member
     RankRing& ring = rings[channel];
     ring.order.reserve(members.size());
     ring.nic.reserve(members.size());
+    ring.exit.reserve(members.size());
     for (std::size_t i = 0; i < machines.size(); ++i) {
       const Passage& passage = (*passages[i])[channel];
       for (const int gpu : passage.order) {
@@ -232,8 +233,9 @@ std::vector<RankRing> plan_rings(const Cluster& cluster, const Placement& member
 Pattern start_pattern(CollectiveKind kind, const std::string& algorithm, const Placement& members,
                       std::size_t channels) {
   std::vector<int> machines;
-  machines.reserve(members.size());
-  for (const GpuRef& member : members) machines.push_back(member.node);
+  for (const GpuRef& member : members) {
+    if (machines.empty() || machines.back() != member.node) machines.push_back(member.node);
+  }
   std::sort(machines.begin(), machines.end());
   machines.erase(std::unique(machines.begin(), machines.end()), machines.end());
   Pattern pattern;

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <numeric>
 
+#include "sim/core/index.hpp"
+
 namespace gradwire {
 namespace {
 
@@ -16,14 +18,31 @@ int first_tree_parent(int node, int count) {
   return parent >= count ? node ^ lowest_bit : parent;
 }
 
-std::vector<int> depths(DoubleTree which, int count) {
-  std::vector<int> depth(static_cast<std::size_t>(count));
+/// Of each node; the root's is 0.
+std::vector<std::size_t> depths(DoubleTree which, int count) {
+  constexpr auto unknown = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> depth(static_cast<std::size_t>(count), unknown);
+  std::vector<std::size_t> way;  // from a node up to the first whose depth is known
   for (int node = 0; node < count; ++node) {
-    for (int up = tree_parent(which, node, count); up >= 0; up = tree_parent(which, up, count)) {
-      ++depth[static_cast<std::size_t>(node)];
+    int up = node;
+    for (; up >= 0 && depth[at(up)] == unknown; up = tree_parent(which, up, count)) {
+      way.push_back(at(up));
     }
+    std::size_t next = up < 0 ? 0 : depth[at(up)] + 1;
+    for (; !way.empty(); way.pop_back()) depth[way.back()] = next++;
   }
   return depth;
+}
+
+/// The root first; nodes of a depth in their order.
+std::vector<std::size_t> nodes_by_depth(DoubleTree which, int count) {
+  const std::vector<std::size_t> depth = depths(which, count);
+  std::vector<std::size_t> next(std::ranges::max(depth) + 2);  // place of the depth's next node
+  for (const std::size_t of_node : depth) ++next[of_node + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  std::vector<std::size_t> nodes(depth.size());
+  for (std::size_t node = 0; node < depth.size(); ++node) nodes[next[depth[node]]++] = node;
+  return nodes;
 }
 
 }  // namespace
@@ -41,13 +60,13 @@ int tree_parent(DoubleTree which, int node, int count) {
 
 std::vector<MachineChain> chains_of(const RankRing& ring, const Placement& members) {
   std::vector<MachineChain> chains;
-  int node = -1;
-  for (std::size_t i = 0; i < ring.order.size(); ++i) {
-    const int rank = ring.order[i];
-    const int here = members[static_cast<std::size_t>(rank)].node;
-    if (here != node) chains.push_back({.ranks = {}, .nic = ring.nic[i]});
-    chains.back().ranks.push_back(rank);
-    node = here;
+  const auto node_of = [&](int rank) { return members[at(rank)].node; };
+  for (auto begin = ring.order.begin(); begin != ring.order.end();) {
+    const auto end = std::find_if(begin, ring.order.end(),
+                                  [&](int rank) { return node_of(rank) != node_of(*begin); });
+    const auto index = static_cast<std::size_t>(begin - ring.order.begin());
+    chains.push_back({.ranks = {begin, end}, .nic = ring.nic[index]});
+    begin = end;
   }
   return chains;
 }
@@ -55,11 +74,7 @@ std::vector<MachineChain> chains_of(const RankRing& ring, const Placement& membe
 void append_machine_tree(std::span<const MachineChain> chains, DoubleTree which, int group,
                          bool with_chains, RankFlows& flows) {
   const int count = static_cast<int>(chains.size());
-  const std::vector<int> depth = depths(which, count);
-  std::vector<std::size_t> by_depth(chains.size());
-  std::iota(by_depth.begin(), by_depth.end(), std::size_t{0});
-  std::stable_sort(by_depth.begin(), by_depth.end(),
-                   [&](std::size_t a, std::size_t b) { return depth[a] < depth[b]; });
+  const std::vector<std::size_t> by_depth = nodes_by_depth(which, count);
   const auto parent_of = [&](std::size_t machine) {
     return tree_parent(which, static_cast<int>(machine), count);
   };

@@ -90,16 +90,16 @@ std::optional<std::pair<int, int>> Cluster::separated() const {
   if (nodes_.size() < 2) return std::nullopt;
   // Thousands of machines hang on few sets of islands: one machine stands for each set.
   std::map<std::vector<int>, int> first_on;
+  std::vector<int> islands;
   for (int node = 0; node < node_count(); ++node) {
-    std::vector<int> islands;
-    islands.reserve(static_cast<std::size_t>(routes_[at(node)]->nics()));
+    islands.clear();
     for (int nic = 0; nic < routes_[at(node)]->nics(); ++nic) {
       islands.push_back(fabric_.island_of(port_offset_[at(node)] + nic));
     }
     std::sort(islands.begin(), islands.end());
     islands.erase(std::unique(islands.begin(), islands.end()), islands.end());
     if (islands.empty()) return std::pair{node, node == 0 ? 1 : 0};
-    first_on.try_emplace(std::move(islands), node);
+    first_on.try_emplace(islands, node);
   }
   std::optional<std::pair<int, int>> found;
   for (auto a = first_on.begin(); a != first_on.end(); ++a) {

@@ -164,6 +164,9 @@ Loads loads(const Cluster& cluster, const Pattern& pattern, const std::vector<Ho
 std::vector<HostPlace> places_of(const Cluster& cluster, const NcclGpus& gpus,
                                  std::map<const NodeGraph*, NodeFacts>& known) {
   std::vector<HostPlace> places;
+  const int last = cluster.node_count() - 1;
+  places.reserve(static_cast<std::size_t>(cluster.first_link(last)) +
+                 cluster.node(last).resources().size());
   for (int index = 0; index < cluster.node_count(); ++index) {
     const NodeGraph& node = cluster.node(index);
     const auto [entry, is_new] = known.try_emplace(&node);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <cstddef>
 #include <iterator>
@@ -13,10 +12,12 @@
 #include "sim/collectives/algorithms.hpp"
 #include "sim/collectives/planners.hpp"
 #include "sim/core/cluster.hpp"
+#include "sim/core/parallel.hpp"
 #include "sim/core/refusal.hpp"
 #include "sim/cost/nccl_kernel.hpp"
 #include "sim/cost/nccl_measured.hpp"
 #include "sim/cost/nccl_messages.hpp"
+#include "sim/cost/nccl_names.hpp"
 #include "sim/cost/nccl_speeds.hpp"
 
 namespace gradwire {
@@ -24,6 +25,9 @@ namespace {
 
 /// Patterns of fewer ranks are not folded: they are refined, and need all their flows.
 constexpr std::size_t folded_ranks_min = 512;
+/// Of so many, several patterns are examined at once: one takes some 100 ns a rank, a thread some
+/// 10 us to be called.
+constexpr int shared_ranks_min = 4096;
 
 /// Row of NcclByArchitecture: up to 2.17 compute capability 8.0 alone is Ampere.
 int architecture(const NcclConstants& constants, const NcclFacts& facts) {
@@ -53,39 +57,6 @@ double bus_traffic(const Pattern& pattern) {
     return tree_traffic(pattern.machines);
   }
   return 1;
-}
-
-/// As NCCL_ALGO and NCCL_PROTO name them (v2.28.9, src/graph/tuning.cc, ncclAlgoStr, ncclProtoStr).
-std::string_view variable_of(NcclAlgorithm algorithm) {
-  constexpr std::array<std::string_view, nccl_algorithms.size()> names = {
-      "Tree", "Ring", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT", ""};
-  return names.at(static_cast<std::size_t>(algorithm));
-}
-
-std::string_view variable_of(NcclProtocol protocol) {
-  constexpr std::array<std::string_view, nccl_protocols.size()> names = {"LL", "LL128", "Simple"};
-  return names.at(static_cast<std::size_t>(protocol));
-}
-
-/// What keeps NCCL from an algorithm where it does the kind.
-std::string_view requirement_of(NcclAlgorithm algorithm) {
-  switch (algorithm) {
-    case NcclAlgorithm::tree:
-      return "it needs NCCL 2.4 or later; expected ring";
-    case NcclAlgorithm::nvls:
-      return "it needs one machine, NVSwitches, three or more GPUs of compute capability 9.0 or "
-             "later, two channels and NCCL 2.17 or later; expected ring or tree";
-    case NcclAlgorithm::nvls_tree:
-      return "it needs several machines, NVSwitches and three or more GPUs in each, of compute "
-             "capability 9.0 or later, two channels and NCCL 2.17 or later; expected ring or tree";
-    case NcclAlgorithm::pat:
-      return "it needs one rank in each machine and NCCL 2.23 or later; expected ring";
-    case NcclAlgorithm::collnet_direct:
-    case NcclAlgorithm::collnet_chain:
-      return "it needs several machines and 'collnet: true'; expected ring or tree";
-    default:
-      return "expected ring";
-  }
 }
 
 template <class Item>
@@ -240,9 +211,23 @@ NcclLibrary::Known NcclLibrary::learn(const Pattern& pattern) const {
 }
 
 const NcclLibrary::Known& NcclLibrary::known(const Pattern& pattern) const {
-  const auto found = known_.find(pattern.key);
-  if (found != known_.end()) return found->second;
-  return known_.emplace(pattern.key, learn(pattern)).first->second;
+  return known_.at(pattern.key);
+}
+
+void NcclLibrary::learn_all(std::span<const Pattern> patterns) const {
+  std::vector<const Pattern*> unknown;
+  for (const Pattern& pattern : patterns) {
+    if (!known_.contains(pattern.key)) unknown.push_back(&pattern);
+  }
+  std::vector<Known> learnt(unknown.size());
+  const bool is_large = patterns.front().ranks >= shared_ranks_min;
+  in_parts(unknown.size(), is_large ? 2 : unknown.size() + 1,
+           [&](std::size_t begin, std::size_t end) {
+             for (std::size_t i = begin; i < end; ++i) learnt[i] = learn(*unknown[i]);
+           });
+  for (std::size_t i = 0; i < unknown.size(); ++i) {
+    known_.emplace(unknown[i]->key, std::move(learnt[i]));
+  }
 }
 
 bool NcclLibrary::allows(const NcclFacts& facts, NcclProtocol protocol) const {
@@ -369,6 +354,7 @@ CollectiveChoice NcclLibrary::choose(std::span<const Pattern> patterns, Bytes si
   choice.cost.source = "model";
   choice.cost.algorithm = patterns.front().algorithm;
   if (patterns.front().phases.empty()) return choice;  // one rank, in place: nothing is launched
+  learn_all(patterns);
   const std::vector<Way> all = ways(patterns);
   const Way way = taken(patterns, all, size);
   const Pattern& pattern = patterns[way.pattern];

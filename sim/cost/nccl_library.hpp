@@ -64,7 +64,10 @@ class NcclLibrary final : public CollectiveLibrary {
   using Planner = Pattern (*)(CollectiveKind, std::string_view, const Cluster&, const Placement&);
   [[nodiscard]] std::vector<Pattern> plan_by(Planner planner, CollectiveKind kind,
                                              const Placement& ranks) const;
+  /// REQUIRES: it was learnt.
   [[nodiscard]] const Known& known(const Pattern& pattern) const;
+  /// Learns those that are not known.
+  void learn_all(std::span<const Pattern> patterns) const;
   [[nodiscard]] Known learn(const Pattern& pattern) const;
   [[nodiscard]] bool allows(const NcclFacts& facts, NcclProtocol protocol) const;
   [[nodiscard]] std::vector<Way> ways(std::span<const Pattern> patterns) const;

@@ -122,10 +122,12 @@ std::vector<MemberGroup> make_members(const Placement& placement, const JitterSp
   std::vector<MemberGroup> members;
   std::vector<std::size_t> by_speed(count);
   std::iota(by_speed.begin(), by_speed.end(), std::size_t{0});
-  if (!varies) {
-    std::stable_sort(by_speed.begin(), by_speed.end(), [&](std::size_t a, std::size_t b) {
-      return kind_of(member_of(a)) < kind_of(member_of(b));
-    });
+  const auto before = [&](std::size_t a, std::size_t b) {
+    return kind_of(member_of(a)) < kind_of(member_of(b));
+  };
+  // Where none differ, a look is enough.
+  if (!varies && !std::is_sorted(by_speed.begin(), by_speed.end(), before)) {
+    std::stable_sort(by_speed.begin(), by_speed.end(), before);
   }
   for (const std::size_t rank : by_speed) {
     const MemberGroup member = member_of(rank);

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -98,9 +97,11 @@ JobView job_view(const Job& job) {
   view.host_step = job.profile.host_step;
   view.clips_gradients = job.profile.clips_gradients;
   for (const GpuRef& place : job.placement) view.machine_of.push_back(place.node);
-  view.machines = static_cast<int>(std::set(view.machine_of.begin(), view.machine_of.end()).size());
-  view.server_machine = job.servers;
   std::vector<int> machines = view.machine_of;
+  std::ranges::sort(machines);
+  machines.erase(std::unique(machines.begin(), machines.end()), machines.end());
+  view.machines = static_cast<int>(machines.size());
+  view.server_machine = job.servers;
   machines.insert(machines.end(), job.servers.begin(), job.servers.end());
   view.message_latency = message_latency(job, machines);
   if (job.cluster.fabric().port_count() > 0) {

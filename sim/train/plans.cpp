@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cassert>
 #include <iterator>
+#include <numeric>
+#include <optional>
 #include <set>
 #include <variant>
 
@@ -27,7 +29,7 @@ void add_parts(const Ranks& group, const CollectiveUse& use, std::vector<Ranks>&
 }
 
 /// The groups of ranks that take part, those with at least two ranks.
-std::vector<Ranks> rank_groups(const CollectiveUse& use, const std::vector<GroupFamily>& made) {
+std::vector<Ranks> groups_in(const CollectiveUse& use, const std::vector<GroupFamily>& made) {
   std::vector<Ranks> groups;
   for (const ProcessGroup& group : made[static_cast<std::size_t>(use.communicator)].groups) {
     if (use.communicator == families::node) {
@@ -183,6 +185,33 @@ std::vector<GroupFamily> families_for(const Job& job, const RankClass* own,
   return made;
 }
 
+/// The groups of ranks that do a collective at once. Where all do it as one, the others are not
+/// made: they have a name for each machine.
+class GroupsOf {
+ public:
+  GroupsOf(const Job& job, const RankClass* own, const Strategy& strategy)
+      : job_(job), own_(own), strategy_(strategy) {
+    if (own != nullptr) made_ = families_for(job, own, strategy);
+  }
+
+  std::vector<Ranks> operator()(const CollectiveUse& use) {
+    if (own_ == nullptr && use.communicator == families::all) {
+      Ranks all(job_.placement.size());
+      std::iota(all.begin(), all.end(), 0);
+      if (all.size() < 2) return {};
+      return {std::move(all)};
+    }
+    if (!made_) made_ = families_for(job_, own_, strategy_);
+    return groups_in(use, *made_);
+  }
+
+ private:
+  const Job& job_;
+  const RankClass* own_;
+  const Strategy& strategy_;
+  std::optional<std::vector<GroupFamily>> made_;
+};
+
 }  // namespace
 
 Plans::Plans(const Job& job, const std::vector<const Strategy*>& strategies,
@@ -191,15 +220,11 @@ Plans::Plans(const Job& job, const std::vector<const Strategy*>& strategies,
   assert(strategies.size() == instance_count(job));
   for (std::size_t i = 0; i < strategies.size(); ++i) {
     const RankClass* own = job.rank_classes.empty() ? nullptr : &job.rank_classes[i];
-    const std::vector<GroupFamily> made = families_for(job, own, *strategies[i]);
+    GroupsOf groups_of(job, own, *strategies[i]);
     if (own != nullptr) {
-      for (const CollectiveUse& use : uses_of(job, own->program)) {
-        add({i, use}, rank_groups(use, made));
-      }
+      for (const CollectiveUse& use : uses_of(job, own->program)) add({i, use}, groups_of(use));
     }
-    for (const CollectiveUse& use : strategies[i]->collectives()) {
-      add({i, use}, rank_groups(use, made));
-    }
+    for (const CollectiveUse& use : strategies[i]->collectives()) add({i, use}, groups_of(use));
   }
   exchanges_ = static_cast<PatternId>(patterns_.size());
   for (std::size_t i = 0; i < strategies.size(); ++i) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -13,6 +14,9 @@ namespace gradwire::config {
 
 void check_cluster_variables(const YamlValue& strategy, const Placement& placement,
                              std::vector<Warning>& warnings) {
+  constexpr std::array names = {"DMLC_NUM_WORKER", "BYTEPS_LOCAL_SIZE"};
+  const auto is_told = [&](const char* name) { return strategy.find(name) != nullptr; };
+  if (std::ranges::none_of(names, is_told)) return;
   std::map<int, std::int64_t> machines;  // ranks of each
   for (const auto& place : placement) ++machines[place.node];
   const auto check = [&](const std::string& name, std::int64_t count, const char* what) {
@@ -24,10 +28,10 @@ void check_cluster_variables(const YamlValue& strategy, const Placement& placeme
                         fmt::format("'{}' is {}, and the cluster has {} {}: these count", name,
                                     told, count, what)});
   };
-  check("DMLC_NUM_WORKER", static_cast<std::int64_t>(machines.size()), "machine(s) of workers");
+  check(names[0], static_cast<std::int64_t>(machines.size()), "machine(s) of workers");
   std::int64_t most = 0;
   for (const auto& [machine, ranks] : machines) most = std::max(most, ranks);
-  check("BYTEPS_LOCAL_SIZE", most, "GPU(s) a machine");
+  check(names[1], most, "GPU(s) a machine");
 }
 
 }  // namespace gradwire::config

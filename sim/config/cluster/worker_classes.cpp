@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -102,14 +103,25 @@ void give_worker_classes(Scenario& scenario, const SourceLocation& where) {
     const NodeGraph& node = scenario.cluster->node(place.node);
     return node.device(node.gpus()[static_cast<std::size_t>(place.gpu)]);
   };
-  const bool mixed = std::ranges::any_of(scenario.placement, [&](const GpuRef& place) {
-    return board_of(device_of(place).model) !=
-           board_of(device_of(scenario.placement.front()).model);
+  // Machines of a type share their devices: these are few.
+  std::vector<const Device*> devices;
+  std::unordered_map<const Device*, int> number_of;  // looked up, never walked
+  std::vector<int> of_rank;                          // which device
+  of_rank.reserve(scenario.placement.size());
+  for (const GpuRef& place : scenario.placement) {
+    const Device& device = device_of(place);
+    const auto [found, is_new] = number_of.try_emplace(&device, static_cast<int>(devices.size()));
+    if (is_new) devices.push_back(&device);
+    of_rank.push_back(found->second);
+  }
+  const bool mixed = std::ranges::any_of(devices, [&](const Device* device) {
+    return board_of(device->model) != board_of(devices.front()->model);
   });
   Classes classes(scenario, mixed, where);
-  std::vector<int> of_rank;
-  of_rank.reserve(scenario.placement.size());
-  for (const GpuRef& place : scenario.placement) of_rank.push_back(classes.of(device_of(place)));
+  std::vector<int> class_of;
+  class_of.reserve(devices.size());
+  for (const Device* device : devices) class_of.push_back(classes.of(*device));
+  for (int& number : of_rank) number = class_of[static_cast<std::size_t>(number)];
   scenario.warnings.insert(scenario.warnings.end(), classes.warnings.begin(),
                            classes.warnings.end());
   scenario.profile = std::move(classes.classes.front().profile);
