@@ -72,18 +72,28 @@ std::optional<MachineFold> fold_of(const Cluster& cluster, const Placement& memb
   return in_order ? std::optional(fold) : std::nullopt;
 }
 
-bool folds_exactly(const Pattern& pattern) {
-  const MachineFold& fold = pattern.fold;
+bool folds_exactly(Pattern& pattern) {
+  MachineFold& fold = pattern.fold;
   std::vector<bool> taken(at(fold.links), false);
   const bool inside = all_links(pattern, /*repeated=*/true, [&](LinkId own) {
     if (own < 0 || own >= fold.links) return false;
     taken[at(own)] = true;
     return true;
   });
-  return inside && all_links(pattern, /*repeated=*/false, [&](LinkId own) {
-           const bool of_machine = own >= 0 && own < fold.machines * fold.links;
-           return !of_machine || !taken[at(own % fold.links)];
-         });
+  if (!inside) return false;
+  std::vector<bool> passed(at(fold.links), false);
+  const bool apart = all_links(pattern, /*repeated=*/false, [&](LinkId own) {
+    const bool of_machine = own >= 0 && own < fold.machines * fold.links;
+    if (!of_machine) return true;
+    const std::size_t link = at(own % fold.links);
+    if (own >= fold.links) passed[link] = true;
+    return !taken[link];
+  });
+  fold.passed.clear();
+  for (LinkId link = 0; link < fold.links; ++link) {
+    if (passed[at(link)]) fold.passed.push_back(link);
+  }
+  return apart;
 }
 
 Pattern unfolded(const Pattern& pattern) {

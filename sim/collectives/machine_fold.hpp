@@ -12,8 +12,9 @@ namespace gradwire {
 /// ranks machine by machine.
 [[nodiscard]] std::optional<MachineFold> fold_of(const Cluster& cluster, const Placement& members);
 
-/// Whether flows that stand for those of other machines have their links to themselves.
-[[nodiscard]] bool folds_exactly(const Pattern& pattern);
+/// Finds what links are passed on other machines than the first (MachineFold::passed).
+/// @return whether flows that stand for those of other machines have their links to themselves.
+[[nodiscard]] bool folds_exactly(Pattern& pattern);
 
 /// The same pattern with all its flows.
 [[nodiscard]] Pattern unfolded(const Pattern& pattern);

@@ -113,6 +113,9 @@ struct MachineFold {
   int ranks = 0;          ///< of a machine
   LinkId links = 0;       ///< of a machine
   LinkId first_link = 0;  ///< of the first machine
+  /// Those of a machine, counted from its first one, that flows pass on others than the first
+  /// machine, rising.
+  std::vector<LinkId> passed{};
 };
 
 /// What a planner makes of (kind, algorithm, communicator, cluster): who sends what share to whom

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "sim/collectives/link_slots.hpp"
 #include "sim/core/cluster.hpp"
 #include "sim/cost/nccl_staging.hpp"
 
@@ -12,7 +13,6 @@ namespace {
 
 /// What is asked of a type of machine, found once for each.
 struct NodeFacts {
-  std::vector<HostPlace> places;  ///< [resource]
   bool amd = false;
   int capability_min = 0;
   int capability_max = 0;
@@ -22,7 +22,6 @@ struct NodeFacts {
 NodeFacts examine(const NodeGraph& node, const NcclGpus& gpus) {
   const DeviceGraph& graph = node.graph();
   NodeFacts facts;
-  facts.places = host_places(node);
   for (const DeviceId id : graph.vertices()) {
     if (graph[id].kind == DeviceKind::numa && graph[id].model.starts_with("amd")) facts.amd = true;
   }
@@ -60,62 +59,64 @@ bool is_efa(const Fabric& fabric) {
                              [](const PortSpec& spec) { return spec.kind == "efa"; });
 }
 
-/// @param load  [link]; each port has two links from `first` on, the way out before the way in.
-int sending_ports(const Fabric& fabric, const std::vector<double>& load, std::size_t first) {
+/// Bytes / size by a link's number.
+struct Loads {
+  LinkSlots slots;
+  std::vector<double> all;
+  std::vector<double> of_stores;  ///< of them by GPUs into each other's memory over PCIe; or empty
+
+  /// REQUIRES: as LinkSlots.
+  [[nodiscard]] double of(LinkId link) const { return all[slots[link]]; }
+};
+
+/// @param first  each port has two links from there on, the way out before the way in.
+int sending_ports(const Fabric& fabric, const Loads& load, LinkId first) {
   int sending = 0;
   for (int port = 0; port < fabric.port_count(); ++port) {
-    if (load[first + 2 * static_cast<std::size_t>(port)] > 0) ++sending;
+    if (load.of(first + 2 * port) > 0) ++sending;
   }
   return sending;
 }
 
-/// @param load  [link]; each port has two links from `first` on.
-void see_sockets(const Cluster& cluster, const std::vector<double>& load, std::size_t first,
-                 NcclFacts& facts) {
+/// @param first  each port has two links from there on.
+void see_sockets(const Cluster& cluster, const Loads& load, LinkId first, NcclFacts& facts) {
   const Fabric& fabric = cluster.fabric();
   for (int port = 0; port < fabric.port_count(); ++port) {
     const bool is_socket = fabric.port_spec(port).kind == "tcp";
-    for (std::size_t way = 0; way < 2; ++way) {
-      const std::size_t id = first + 2 * static_cast<std::size_t>(port) + way;
+    for (LinkId id = first + 2 * port; id < first + 2 * port + 2; ++id) {
+      const ClusterLink& link = cluster.links()[static_cast<std::size_t>(id)];
       facts.port_connection_per_byte =
-          std::max(facts.port_connection_per_byte,
-                   Seconds{load[id] / cluster.links()[id].connection_capacity});
-      if (is_socket) facts.socket_share = std::max(facts.socket_share, load[id]);
+          std::max(facts.port_connection_per_byte, Seconds{load.of(id) / link.connection_capacity});
+      if (is_socket) facts.socket_share = std::max(facts.socket_share, load.of(id));
     }
   }
 }
 
 /// Fetches the load and the type of a place's link on a way, if there is one. Always inlined: to
 /// g++ 12 a call of it has no effect, and is taken out.
-[[gnu::always_inline]] inline void ask_for(const std::vector<double>& load, ClusterLinks links,
+[[gnu::always_inline]] inline void ask_for(const Loads& loads, ClusterLinks links,
                                            const Pattern& pattern, std::size_t place) {
   if (place >= pattern.path_links.size()) return;
-  const auto id = static_cast<std::size_t>(pattern.path_links[place]);
-  __builtin_prefetch(&load[id]);
-  links.fetch(id);
+  const LinkId id = pattern.path_links[place];
+  __builtin_prefetch(&loads.all[loads.slots[id]]);
+  links.fetch(static_cast<std::size_t>(id));
 }
 
 /// Adds a flow between GPUs of a machine, where they reach each other's memory.
-void add_stores(const Pattern& pattern, const PatternFlow& flow,
-                const std::vector<HostPlace>& places, std::size_t links,
-                std::vector<double>& stores) {
+void add_stores(const Pattern& pattern, const PatternFlow& flow, const HostPlaces& places,
+                Loads& loads) {
   const auto path = std::span(pattern.path_links).subspan(flow.path_begin, flow.path_size);
-  const auto place = [&](LinkId id) { return places[static_cast<std::size_t>(id)]; };
+  const auto place = [&](LinkId id) { return places[id]; };
   if (std::ranges::any_of(path, &HostPlace::ends_peers, place)) return;
-  stores.resize(links);
-  for (const LinkId id : path) stores[static_cast<std::size_t>(id)] += flow.share;
+  loads.of_stores.resize(loads.slots.size());
+  for (const LinkId id : path) loads.of_stores[loads.slots[id]] += flow.share;
 }
 
-struct Loads {
-  std::vector<double> all;        ///< [link]: bytes / size
-  std::vector<double> of_stores;  ///< of them by GPUs into each other's memory over PCIe; or empty
-};
-
 /// The links' loads, and what one flow sees of its way.
-Loads loads(const Cluster& cluster, const Pattern& pattern, const std::vector<HostPlace>& places,
+Loads loads(const Cluster& cluster, const Pattern& pattern, const HostPlaces& places,
             NcclFacts& facts) {
-  Loads result{.all = std::vector<double>(cluster.links().size()), .of_stores = {}};
-  std::vector<double>& load = result.all;
+  Loads result{.slots = LinkSlots(pattern, cluster.links().size()), .all = {}, .of_stores = {}};
+  result.all.resize(result.slots.size());
   std::vector<Seconds> proxy(static_cast<std::size_t>(pattern.ranks));
   std::vector<double> sent(static_cast<std::size_t>(pattern.ranks));
   // Links are met in no order, and wait for memory unless asked for so many before.
@@ -128,10 +129,10 @@ Loads loads(const Cluster& cluster, const Pattern& pattern, const std::vector<Ho
       bool is_nvlink = true;
       Seconds by_proxy;
       for (std::uint32_t i = 0; i < flow.path_size; ++i) {
-        ask_for(load, links, pattern, flow.path_begin + i + ahead);
-        const auto id = static_cast<std::size_t>(pattern.path_links[flow.path_begin + i]);
-        const ClusterLink& link = links[id];
-        load[id] += flow.share;
+        ask_for(result, links, pattern, flow.path_begin + i + ahead);
+        const LinkId id = pattern.path_links[flow.path_begin + i];
+        const ClusterLink& link = links[static_cast<std::size_t>(id)];
+        result.all[result.slots[id]] += flow.share;
         const Seconds connected{flow.share / (link.connections * link.connection_capacity)};
         facts.connected_per_byte = std::max(facts.connected_per_byte, connected);
         facts.lone_connection_per_byte =
@@ -147,7 +148,7 @@ Loads loads(const Cluster& cluster, const Pattern& pattern, const std::vector<Ho
       if (!is_local) sent[static_cast<std::size_t>(flow.source)] += flow.share;
       if (is_local && !is_nvlink) {
         facts.local = hop_pcie;
-        add_stores(pattern, flow, places, load.size(), result.of_stores);
+        add_stores(pattern, flow, places, result);
       }
       proxy[static_cast<std::size_t>(flow.source)] += by_proxy;
       proxy[static_cast<std::size_t>(flow.destination)] += by_proxy;
@@ -160,22 +161,6 @@ Loads loads(const Cluster& cluster, const Pattern& pattern, const std::vector<Ho
   return result;
 }
 
-/// Of the links of all machines. @param known  gets what was found of each type of machine.
-std::vector<HostPlace> places_of(const Cluster& cluster, const NcclGpus& gpus,
-                                 std::map<const NodeGraph*, NodeFacts>& known) {
-  std::vector<HostPlace> places;
-  const int last = cluster.node_count() - 1;
-  places.reserve(static_cast<std::size_t>(cluster.first_link(last)) +
-                 cluster.node(last).resources().size());
-  for (int index = 0; index < cluster.node_count(); ++index) {
-    const NodeGraph& node = cluster.node(index);
-    const auto [entry, is_new] = known.try_emplace(&node);
-    if (is_new) entry->second = examine(node, gpus);
-    places.insert(places.end(), entry->second.places.begin(), entry->second.places.end());
-  }
-  return places;
-}
-
 /// What one link carries, bytes / size.
 struct LinkLoad {
   double all = 0;
@@ -185,9 +170,9 @@ struct LinkLoad {
   double priced = 0;   ///< what is staged, at what it costs
 };
 
-LinkLoad load_of(const Loads& loads, const StagedFlows& staged, std::size_t id) {
-  LinkLoad load{.all = loads.all[id]};
-  if (!loads.of_stores.empty()) load.stored = loads.of_stores[id];
+LinkLoad load_of(const Loads& loads, const StagedFlows& staged, std::size_t id, std::size_t slot) {
+  LinkLoad load{.all = loads.all[slot]};
+  if (!loads.of_stores.empty()) load.stored = loads.of_stores[slot];
   if (staged.empty()) return load;
   load.staged = staged.load[id];
   load.fetched = staged.fetched[id];
@@ -214,33 +199,50 @@ void see_link(const ClusterLink& link, const LinkLoad& load, bool at_bridge, boo
       std::max(facts.planned_per_byte, Seconds{(load.all - load.fetched) * overhead * per_byte});
 }
 
+/// Sees the links that are passed, and the machines that take part.
+void see_links(const Cluster& cluster, const Loads& load, const StagedFlows& staged,
+               const HostPlaces& places, const NcclGpus& gpus, const NcclConstants& constants,
+               NcclFacts& facts) {
+  std::map<const NodeGraph*, NodeFacts> known;  // looked up, never walked
+  const NodeFacts* own = nullptr;               // of the last machine that takes part
+  LinkId end = 0;                               // behind its links
+  int next = 0;                                 // the machine behind it
+  load.slots.visit([&](std::size_t id, std::size_t slot) {
+    if (load.all[slot] == 0) return;
+    const ClusterLink& link = cluster.links()[id];
+    const auto number = static_cast<LinkId>(id);
+    if (number >= places.size()) {
+      const Seconds per_byte{load.all[slot] / link.capacity};
+      facts.other_per_byte = std::max(facts.other_per_byte, per_byte);
+      facts.planned_per_byte = std::max(facts.planned_per_byte, per_byte);
+      return;
+    }
+    if (number >= end) {
+      for (; number >= end; ++next) {
+        end += static_cast<LinkId>(cluster.node(next).resources().size());
+      }
+      const NodeGraph& node = cluster.node(next - 1);
+      const auto [entry, is_new] = known.try_emplace(&node);
+      if (is_new) entry->second = examine(node, gpus);
+      join(facts, entry->second, own == nullptr);
+      own = &entry->second;
+    }
+    see_link(link, load_of(load, staged, id, slot), places[number].at_bridge, own->amd, constants,
+             facts);
+  });
+}
+
 }  // namespace
 
 NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus& gpus,
                   const NcclConstants& constants) {
   NcclFacts facts;
-  std::map<const NodeGraph*, NodeFacts> known;
-  const std::vector<HostPlace> places = places_of(cluster, gpus, known);
+  const HostPlaces places(cluster);
   const Loads load = loads(cluster, pattern, places, facts);
   facts.stores_over_pcie = !load.of_stores.empty();
   const StagedFlows staged = staged_flows(cluster, pattern, places, constants.measured);
   facts.staged_per_byte = staged.network_per_byte;
-  std::size_t id = 0;
-  bool is_first = true;
-  for (int index = 0; index < cluster.node_count(); ++index) {
-    const NodeGraph& node = cluster.node(index);
-    const NodeFacts& own = known.at(&node);
-    bool takes_part = false;
-    for (std::size_t resource = 0; resource < node.resources().size(); ++resource, ++id) {
-      if (load.all[id] == 0) continue;
-      takes_part = true;
-      see_link(cluster.links()[id], load_of(load, staged, id), places[id].at_bridge, own.amd,
-               constants, facts);
-    }
-    if (!takes_part) continue;
-    join(facts, own, is_first);
-    is_first = false;
-  }
+  see_links(cluster, load, staged, places, gpus, constants, facts);
   if (facts.network_latency.count() > 0) {
     const Fabric& fabric = cluster.fabric();
     facts.kernel_latency = 2 * longest(fabric, &PortSpec::message_overhead);
@@ -248,15 +250,11 @@ NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus
     if (facts.is_efa) facts.stated_latency = constants.efa_stated_latency;
     facts.late_message = longest(fabric, &PortSpec::late_message);
     facts.ports_of_machine = fabric.port_count() / cluster.node_count();
-    facts.ports = static_cast<double>(sending_ports(fabric, load.all, id)) / pattern.machines;
-    see_sockets(cluster, load.all, id, facts);
+    facts.ports =
+        static_cast<double>(sending_ports(fabric, load, places.size())) / pattern.machines;
+    see_sockets(cluster, load, places.size(), facts);
   }
   facts.other_per_byte = std::max(facts.other_per_byte, facts.pcie_per_byte);
-  for (; id < load.all.size(); ++id) {
-    const Seconds per_byte{load.all[id] / cluster.links()[id].capacity};
-    facts.other_per_byte = std::max(facts.other_per_byte, per_byte);
-    facts.planned_per_byte = std::max(facts.planned_per_byte, per_byte);
-  }
   return facts;
 }
 

@@ -1,6 +1,7 @@
 #include "sim/cost/nccl_staging.hpp"
 
 #include <algorithm>
+#include <map>
 #include <span>
 
 #include "sim/collectives/machine_fold.hpp"
@@ -21,8 +22,7 @@ struct Parts {
 
 class Walk {
  public:
-  Walk(const Cluster& cluster, const std::vector<HostPlace>& places)
-      : cluster_(cluster), places_(places) {}
+  Walk(const Cluster& cluster, const HostPlaces& places) : cluster_(cluster), places_(places) {}
 
   [[nodiscard]] Parts parts(Links path) const {
     const auto is_network = [&](LinkId id) { return link(id).kind == LinkKind::network; };
@@ -50,13 +50,9 @@ class Walk {
   [[nodiscard]] const ClusterLink& link(LinkId id) const {
     return cluster_.links()[static_cast<std::size_t>(id)];
   }
-  [[nodiscard]] const HostPlace& place(LinkId id) const {
-    return places_[static_cast<std::size_t>(id)];
-  }
+  [[nodiscard]] const HostPlace& place(LinkId id) const { return places_[id]; }
   /// Each port has two links, after those of all machines.
-  [[nodiscard]] int port_of(LinkId id) const {
-    return (id - static_cast<LinkId>(places_.size())) / 2;
-  }
+  [[nodiscard]] int port_of(LinkId id) const { return (id - places_.size()) / 2; }
   [[nodiscard]] bool reaches_port(LinkId id) const {
     return cluster_.fabric().port_spec(port_of(id)).gpudirect;
   }
@@ -84,7 +80,7 @@ class Walk {
   }
 
   const Cluster& cluster_;
-  const std::vector<HostPlace>& places_;
+  const HostPlaces& places_;
 };
 
 /// What a rank's kernel moves through host memory / size of the collective.
@@ -155,11 +151,31 @@ std::vector<HostPlace> host_places(const NodeGraph& node) {
   return places;
 }
 
-StagedFlows staged_flows(const Cluster& cluster, const Pattern& pattern,
-                         const std::vector<HostPlace>& places, const NcclMeasured& measured) {
+HostPlaces::HostPlaces(const Cluster& cluster) {
+  bool alike = true;
+  for (int index = 0; index < cluster.node_count(); ++index) {
+    const NodeGraph& node = cluster.node(index);
+    alike = alike && &node == &cluster.node(0);
+    size_ += static_cast<LinkId>(node.resources().size());
+  }
+  std::map<const NodeGraph*, std::vector<HostPlace>> known;  // looked up, never walked
+  for (int index = 0; index < (alike ? 1 : cluster.node_count()); ++index) {
+    const NodeGraph& node = cluster.node(index);
+    const auto [of_type, is_new] = known.try_emplace(&node);
+    if (is_new) of_type->second = host_places(node);
+    places_.insert(places_.end(), of_type->second.begin(), of_type->second.end());
+  }
+}
+
+bool HostPlaces::end_peers() const {
+  return std::ranges::any_of(places_, &HostPlace::ends_peers);
+}
+
+StagedFlows staged_flows(const Cluster& cluster, const Pattern& pattern, const HostPlaces& places,
+                         const NcclMeasured& measured) {
   const double duplex = measured.host_duplex_share;
   StagedFlows result;
-  if (std::ranges::none_of(places, &HostPlace::ends_peers) &&
+  if (!places.end_peers() &&
       std::ranges::all_of(cluster.fabric().port_specs(), &PortSpec::gpudirect)) {
     return result;
   }
@@ -178,7 +194,7 @@ StagedFlows staged_flows(const Cluster& cluster, const Pattern& pattern,
   const auto add = [&](Links links, double share, double weight) {
     for (const LinkId id : links) {
       const auto at = static_cast<std::size_t>(id);
-      const double least = places[at].at_bridge ? 1 / measured.host_bridge_share : 1;
+      const double least = places[id].at_bridge ? 1 / measured.host_bridge_share : 1;
       result.load[at] += share;
       result.priced[at] += share * std::max(weight, least);
     }

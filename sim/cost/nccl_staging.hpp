@@ -21,6 +21,25 @@ struct HostPlace {
 /// Of each resource. A machine without NUMA nodes has its memory behind its host bridges.
 [[nodiscard]] std::vector<HostPlace> host_places(const NodeGraph& node);
 
+/// Where each link of a cluster's machines leads.
+class HostPlaces {
+ public:
+  explicit HostPlaces(const Cluster& cluster);
+
+  /// REQUIRES: 0 <= link < size().
+  [[nodiscard]] const HostPlace& operator[](LinkId link) const {
+    return places_[static_cast<std::size_t>(link) % places_.size()];
+  }
+  /// How many links machines have.
+  [[nodiscard]] LinkId size() const { return size_; }
+  /// Do devices meet anywhere that do not reach each other's memory?
+  [[nodiscard]] bool end_peers() const;
+
+ private:
+  std::vector<HostPlace> places_;  ///< of the first machine where all are of its type, else of all
+  LinkId size_ = 0;
+};
+
 /// What a pattern's flows do through host memory: between GPUs without peer access, and between a
 /// GPU and a port without GPUDirect (NCCL, src/transport/shm.cc and net.cc). The sender's kernel
 /// stores into a buffer that the receiver's kernel loads from, or that a NIC reads or writes.
@@ -37,10 +56,8 @@ struct StagedFlows {
   Seconds network_per_byte;
 };
 
-/// @param places    [link] of all machines, in their order
 /// @param measured  what peers get of a link at a host bridge: host memory gives no more
 [[nodiscard]] StagedFlows staged_flows(const Cluster& cluster, const Pattern& pattern,
-                                       const std::vector<HostPlace>& places,
-                                       const NcclMeasured& measured);
+                                       const HostPlaces& places, const NcclMeasured& measured);
 
 }  // namespace gradwire

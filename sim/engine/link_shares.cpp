@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/collectives/link_slots.hpp"
+
 namespace gradwire {
 
 namespace {
@@ -12,17 +14,17 @@ constexpr std::size_t scanned_part = 32;
 
 /// Adds what the flows that stand there move, and tells of each link that it is met.
 template <class Met>
-void add_flows(const Pattern& pattern, std::vector<double>& sums, Met met) {
+void add_flows(const Pattern& pattern, const LinkSlots& slots, std::vector<double>& sums, Met met) {
   // Links are met in no order, and wait for memory unless asked for so many before.
   constexpr std::size_t ahead = 32;
   for (const Phase& phase : pattern.phases) {
     for (const PatternFlow& flow : phase.flows) {
       for (std::size_t i = flow.path_begin; i < flow.path_begin + flow.path_size; ++i) {
         const std::size_t next = std::min(i + ahead, pattern.path_links.size() - 1);
-        __builtin_prefetch(&sums[at(pattern.path_links[next])]);
-        const LinkId link = pattern.path_links[i];
-        if (sums[at(link)] == 0) met(link);
-        sums[at(link)] += flow.share;
+        __builtin_prefetch(&sums[slots[pattern.path_links[next]]]);
+        double& sum = sums[slots[pattern.path_links[i]]];
+        if (sum == 0) met(pattern.path_links[i]);
+        sum += flow.share;
       }
     }
   }
@@ -45,11 +47,11 @@ void visit_repeated(const Pattern& pattern, Visit visit) {
 }
 
 /// The links whose sum is above 0.
-std::vector<LinkId> in_use(const std::vector<double>& sums) {
+std::vector<LinkId> in_use(const LinkSlots& slots, const std::vector<double>& sums) {
   std::vector<LinkId> links;
-  for (std::size_t link = 0; link < sums.size(); ++link) {
-    if (sums[link] > 0) links.push_back(static_cast<LinkId>(link));
-  }
+  slots.visit([&](std::size_t link, std::size_t slot) {
+    if (sums[slot] > 0) links.push_back(static_cast<LinkId>(link));
+  });
   return links;
 }
 
@@ -68,13 +70,15 @@ LinkId ids_of(std::span<const Pattern> patterns) {
 }  // namespace
 
 LinkShares::LinkShares(std::span<const Pattern> patterns) : ids_(at(ids_of(patterns))) {
-  std::vector<double> sums(ids_, 0);
+  std::vector<double> sums;  // by number; between patterns all are 0
   std::vector<bool> repeated(ids_, false);
   std::vector<LinkId> links;
   for (const Pattern& pattern : patterns) {
     links.clear();
-    add_flows(pattern, sums, [&](LinkId link) { links.push_back(link); });
-    if (links.size() > ids_ / scanned_part) links = in_use(sums);
+    const LinkSlots slots(pattern, ids_);
+    sums.resize(std::max(sums.size(), slots.size()), 0);
+    add_flows(pattern, slots, sums, [&](LinkId link) { links.push_back(link); });
+    if (links.size() > ids_ / scanned_part) links = in_use(slots, sums);
     visit_repeated(pattern, [&](LinkId link) { repeated[at(link)] = true; });
     const auto others = std::stable_partition(links.begin(), links.end(), [&](LinkId link) {
       return static_cast<bool>(repeated[at(link)]);
@@ -86,7 +90,7 @@ LinkShares::LinkShares(std::span<const Pattern> patterns) : ids_(at(ids_of(patte
     // No more than there are: these are millions. But not for each of many that have few.
     if (4 * links.size() > shares_.size()) shares_.reserve(shares_.size() + links.size());
     for (const LinkId link : links) {
-      shares_.push_back({link, value_of(std::exchange(sums[at(link)], 0))});
+      shares_.push_back({link, value_of(std::exchange(sums[slots[link]], 0))});
       repeated[at(link)] = false;
     }
   }

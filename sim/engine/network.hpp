@@ -66,16 +66,16 @@ class Network {
   virtual void start(TransferId id, PatternId pattern, Bytes size, const CollectiveCost& cost) = 0;
 
   [[nodiscard]] virtual const NetworkStats& stats() const = 0;
-  /// Bytes on the wire per link, of the transfers finished so far or since restart_usage(); of one
-  /// that was under way then, as large a share as of its time. Only links with traffic, in order of
-  /// id.
-  [[nodiscard]] virtual std::vector<LinkUse> usage() const = 0;
+  /// Tells bytes on the wire per link, of the transfers finished so far or since restart_usage();
+  /// of one that was under way then, as large a share as of its time. Only links with traffic, in
+  /// order of id.
+  virtual void visit_usage(const std::function<void(const LinkUse&)>& visit) const = 0;
   /// Of the transfers finished so far or since restart_usage().
   [[nodiscard]] virtual Contended contended() const = 0;
   virtual void restart_usage() = 0;
   /// Since the beginning.
   [[nodiscard]] virtual const Carried& carried() const = 0;
-  /// usage() and contended() count what has finished since then `times` times more.
+  /// visit_usage() and contended() count what has finished since then `times` times more.
   virtual void count_again(const Carried& since, double times) = 0;
 };
 

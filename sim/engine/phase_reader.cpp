@@ -57,23 +57,24 @@ bool PhaseReader::begin_group(const PatternFlow& flow) {
 }
 
 void PhaseReader::count_flows(const Pattern& pattern, const Phase& phase) {
-  passages_.assign(links_.size(), {});
+  slots_ = LinkSlots(pattern, links_.size());
+  passages_.assign(slots_.size(), {});
   for (std::size_t flow = 0; flow < phase.flows.size(); ++flow) {
     ask_for(pattern, phase, flow);
     for (const LinkId id : path_of(pattern, phase.flows[flow])) ++passage(id).sort;
   }
   sorts_.clear();
   PairIndex known;
-  for (std::size_t id = 0; id < passages_.size(); ++id) {
-    Number& sort = passages_[id].sort;  // so far the number of its flows
-    if (sort == 0) continue;
+  slots_.visit([&](std::size_t id, std::size_t slot) {
+    Number& sort = passages_[slot].sort;  // so far the number of its flows
+    if (sort == 0) return;
     const LinkType& type = types_[links_.type_of(id)];
     assert(std::isfinite(type.capacity) && type.capacity > 0);
     const double rate = type.capacity / sort;
     bool is_new = false;
     sort = known.of(links_.type_of(id), sort, is_new);
     if (is_new) sorts_.push_back({type, rate});
-  }
+  });
 }
 
 bool PhaseReader::add_flow(const Pattern& pattern, const Phase& phase, std::size_t index) {

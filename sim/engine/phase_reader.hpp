@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/collectives/link_slots.hpp"
 #include "sim/collectives/pattern.hpp"
 #include "sim/core/cluster_link.hpp"
 #include "sim/core/index.hpp"
@@ -75,7 +76,7 @@ class PhaseReader {
   using ChainKey = std::vector<Number>;  ///< of its run, then what arrived before at each rank
   using ClassKey = std::tuple<double, std::int64_t, Hop, double, double>;
 
-  [[nodiscard]] Passage& passage(LinkId id) { return passages_[at(id)]; }
+  [[nodiscard]] Passage& passage(LinkId id) { return passages_[slots_[id]]; }
   [[nodiscard]] static std::span<const LinkId> path_of(const Pattern& pattern,
                                                        const PatternFlow& flow) {
     return std::span(pattern.path_links).subspan(flow.path_begin, flow.path_size);
@@ -87,7 +88,7 @@ class PhaseReader {
     constexpr std::size_t ahead = 6;
     if (flow + ahead >= phase.flows.size()) return;
     for (const LinkId id : path_of(pattern, phase.flows[flow + ahead])) {
-      __builtin_prefetch(&passages_[at(id)]);
+      __builtin_prefetch(&passages_[slots_[id]]);
     }
   }
   void count_flows(const Pattern& pattern, const Phase& phase);
@@ -122,7 +123,8 @@ class PhaseReader {
   ClusterLinks links_;
   std::vector<FlowClass>& classes_;
   std::vector<LinkType> types_;
-  std::vector<Passage> passages_;
+  LinkSlots slots_;
+  std::vector<Passage> passages_;  ///< by its number in slots_
   std::vector<Sort> sorts_;
   std::unordered_map<ClassKey, Number, boost::hash<ClassKey>> class_index_;
   std::pair<ClassKey, Number> last_class_{{}, none};

@@ -314,17 +314,14 @@ double TransferNetwork::counted_share(const Transfer& done) const {
   return (queue_.now() - counted_from_) / (queue_.now() - done.started);
 }
 
-std::vector<LinkUse> TransferNetwork::usage() const {
+void TransferNetwork::visit_usage(const std::function<void(const LinkUse&)>& visit) const {
   std::vector<double> bytes(shares_.ids(), 0);
   for (std::size_t pattern = 0; pattern < carried_.size(); ++pattern) {
     if (carried_[pattern] > 0) shares_.add_to(bytes, pattern, carried_[pattern]);
   }
-  std::vector<LinkUse> used;
-  used.reserve(bytes.size() - static_cast<std::size_t>(std::ranges::count(bytes, 0.0)));
   for (std::size_t link = 0; link < bytes.size(); ++link) {
-    if (bytes[link] > 0) used.push_back({static_cast<LinkId>(link), bytes[link]});
+    if (bytes[link] > 0) visit({static_cast<LinkId>(link), bytes[link]});
   }
-  return used;
 }
 
 }  // namespace gradwire

@@ -27,7 +27,7 @@ class TransferNetwork : public Network {
 
   void start(TransferId id, PatternId pattern, Bytes size, const CollectiveCost& cost) final;
   [[nodiscard]] const NetworkStats& stats() const final { return stats_; }
-  [[nodiscard]] std::vector<LinkUse> usage() const final;
+  void visit_usage(const std::function<void(const LinkUse&)>& visit) const final;
   [[nodiscard]] Contended contended() const final { return contended_; }
   void restart_usage() final;
   [[nodiscard]] const Carried& carried() const final { return all_; }

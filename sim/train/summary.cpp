@@ -23,7 +23,6 @@ namespace {
 
 /// `other`, what no span explains, stays under this share of the iteration.
 constexpr double other_max = 0.01;
-constexpr std::size_t links_reported = 20;
 /// What is left of an iteration when all its parts are known is the rounding of some thousand sums
 /// where it is below nothing by less than this share.
 constexpr double rounding_max = 1e-9;
@@ -370,31 +369,6 @@ double Summary::estimated_coding(const RunResult& result) const {
 
 double Summary::mean_iteration() const {
   return std::accumulate(result_.breakdown.begin(), result_.breakdown.end(), 0.0);
-}
-
-void Summary::add_links(RunResult& result, const Network& network, Seconds end) const {
-  auto uses = network.usage();
-  const double window = end.count() - before_.time;
-  const Contended contended = network.contended();
-  result.contended_bytes = contended.bytes * mean_iteration() / window;
-  result.contended_s = contended.seconds * mean_iteration() / window;
-  // How much of a transfer came before the window is known by its time alone, so that a full link
-  // may come out a little more than full.
-  const auto utilisation = [&](const LinkUse& use) {
-    const double capacity = job_.cluster.links()[static_cast<std::size_t>(use.link)].capacity;
-    return std::min(1.0, use.bytes / (capacity * window));
-  };
-  const auto kept = std::min(links_reported, uses.size());
-  std::partial_sort(
-      uses.begin(), uses.begin() + static_cast<std::ptrdiff_t>(kept), uses.end(),
-      [&](const LinkUse& a, const LinkUse& b) {
-        return std::pair{-utilisation(a), a.link} < std::pair{-utilisation(b), b.link};
-      });
-  for (std::size_t i = 0; i < kept; ++i) {
-    result.links.push_back({.name = job_.cluster.link_name(uses[i].link),
-                            .utilisation = utilisation(uses[i]),
-                            .bytes = uses[i].bytes * mean_iteration() / window});
-  }
 }
 
 }  // namespace gradwire

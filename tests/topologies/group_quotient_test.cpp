@@ -142,7 +142,8 @@ std::vector<std::pair<LinkId, double>> usage(const Cluster& cluster, const Patte
   engine->at(Seconds{}, [&] { engine->network().start(0, 0, Bytes{1'000'000}, {}); });
   engine->run([](TransferId /*id*/, Seconds /*now*/) {});
   std::vector<std::pair<LinkId, double>> usage;
-  for (const auto& [link, bytes] : engine->network().usage()) usage.emplace_back(link, bytes);
+  engine->network().visit_usage(
+      [&](const LinkUse& use) { usage.emplace_back(use.link, use.bytes); });
   return usage;
 }
 
