@@ -113,6 +113,8 @@ Pattern plan_nvls_tree_all_reduce(const Cluster& cluster, const Placement& membe
     }
     require_nvswitch(cluster, members);
     pattern.phases.push_back({.flows = {}, .steps = tree_pieces, .coupling = Coupling::pipeline});
+    pattern.phases.back().flows.reserve(
+        4 * rings.size() * static_cast<std::size_t>(pattern.machines) + members.size());
     RankFlows flows(cluster, members, 1.0 / (2 * pattern.channels), pattern);
     int group = 0;
     for (const RankRing& ring : rings) {

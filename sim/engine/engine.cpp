@@ -157,8 +157,8 @@ struct Reduced {
 
 /// Flows and links as they are for `step`, else those that behave alike merged.
 Reduced reduce(ClusterLinks links, std::span<const Pattern> patterns, const Choice& choice,
-               const EngineOptions& options) {
-  const FlowGraph graph = make_flow_graph(links, patterns, options.one_at_a_time);
+               const EngineOptions& options, const PatternRead& read) {
+  const FlowGraph graph = make_flow_graph(links, patterns, options.one_at_a_time, read);
   const bool step = choice.fidelity == Fidelity::step;
   const Partition partition = step ? no_merging(graph) : refine(graph);
   Reduced reduced{.quotient = make_quotient(graph, partition), .fidelity = choice.fidelity};
@@ -263,12 +263,16 @@ class EventEngine final : public Engine, Transport::Listener {
 }  // namespace
 
 std::unique_ptr<Engine> make_engine(const Cluster& cluster, std::span<const Pattern> patterns,
-                                    const EngineOptions& options) {
-  return make_engine(cluster.links(), patterns, options);
+                                    const EngineOptions& options, const PatternRead& read) {
+  return make_engine(cluster.links(), patterns, options, read);
 }
 
 std::unique_ptr<Engine> make_engine(ClusterLinks links, std::span<const Pattern> patterns,
-                                    const EngineOptions& options) {
+                                    const EngineOptions& options, const PatternRead& read) {
+  const auto count = static_cast<PatternId>(patterns.size());
+  const auto all_read = [&] {
+    for (PatternId id = 0; read && id < count; ++id) read(id);
+  };
   const Work work = work_of(patterns);
   const Choice choice = choose(work, options);
   if (moves_as_groups(work, choice, options)) {
@@ -279,6 +283,7 @@ std::unique_ptr<Engine> make_engine(ClusterLinks links, std::span<const Pattern>
       if (end == 2) shares.emplace(patterns);
     });
     if (groups) {
+      all_read();
       return std::make_unique<EventEngine>(std::move(*groups), std::move(*shares), options);
     }
   }
@@ -287,11 +292,13 @@ std::unique_ptr<Engine> make_engine(ClusterLinks links, std::span<const Pattern>
     for (Pattern& pattern : whole) {
       if (pattern.is_folded()) pattern = unfolded(pattern);
     }
-    return make_engine(links, whole, options);
+    all_read();
+    return make_engine(links, whole, options,
+                       [&](PatternId id) { whole[static_cast<std::size_t>(id)] = {}; });
   }
-  // The shares come when the graph is gone: both are large.
-  Reduced reduced = reduce(links, patterns, choice, options);
-  return std::make_unique<EventEngine>(std::move(reduced), LinkShares(patterns), options);
+  LinkShares shares(patterns);
+  Reduced reduced = reduce(links, patterns, choice, options, read);
+  return std::make_unique<EventEngine>(std::move(reduced), std::move(shares), options);
 }
 
 }  // namespace gradwire

@@ -54,15 +54,21 @@ struct EngineOptions {
   std::optional<double> slack{};
 };
 
+/// Is told a pattern that is not read any more, so that its memory can be used again.
+using PatternRead = std::function<void(PatternId)>;
+
 /// An engine over all `patterns` that can be in flight in this run; PatternId is the index.
+/// @param read  is called once for each pattern.
 /// @throws UnsupportedConfiguration when the fidelity refuses, with an estimate of messages and
 /// time.
 [[nodiscard]] std::unique_ptr<Engine> make_engine(const Cluster& cluster,
                                                   std::span<const Pattern> patterns,
-                                                  const EngineOptions& options);
+                                                  const EngineOptions& options,
+                                                  const PatternRead& read = {});
 /// The same over links alone; LinkId is the index.
 [[nodiscard]] std::unique_ptr<Engine> make_engine(ClusterLinks links,
                                                   std::span<const Pattern> patterns,
-                                                  const EngineOptions& options);
+                                                  const EngineOptions& options,
+                                                  const PatternRead& read = {});
 
 }  // namespace gradwire

@@ -28,7 +28,8 @@ bool forwards(const Phase& phase) {
 
 class Builder {
  public:
-  Builder(ClusterLinks links, std::span<const Pattern> patterns, bool separate_phases)
+  Builder(ClusterLinks links, std::span<const Pattern> patterns, bool separate_phases,
+          const std::function<void(int pattern)>& read)
       : links_(links),
         separate_phases_(separate_phases),
         seats_(links.size(), unused),
@@ -40,6 +41,7 @@ class Builder {
     graph_.pattern_count = static_cast<int>(patterns.size());
     for (int p = 0; p < graph_.pattern_count; ++p) {
       add_pattern(p, patterns[static_cast<std::size_t>(p)]);
+      if (read) read(p);
     }
   }
 
@@ -278,8 +280,8 @@ class Builder {
 }  // namespace
 
 FlowGraph make_flow_graph(ClusterLinks links, std::span<const Pattern> patterns,
-                          bool separate_phases) {
-  return Builder(links, patterns, separate_phases).take();
+                          bool separate_phases, const std::function<void(int pattern)>& read) {
+  return Builder(links, patterns, separate_phases, read).take();
 }
 
 }  // namespace gradwire

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <span>
 #include <vector>
@@ -88,10 +89,12 @@ struct FlowGraph {
   }
 };
 
+/// @param read  if given, is called for each pattern when it has been read, before the next one is.
 /// @param separate_phases  no two phases are in flight together: each has links of its own.
 /// REQUIRES: capacities > 0; each flow has a path and a share > 0; a phase has at least one step;
 /// the flows of a pipeline's group stand side by side.
 [[nodiscard]] FlowGraph make_flow_graph(ClusterLinks links, std::span<const Pattern> patterns,
-                                        bool separate_phases = false);
+                                        bool separate_phases = false,
+                                        const std::function<void(int pattern)>& read = {});
 
 }  // namespace gradwire

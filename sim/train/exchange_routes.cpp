@@ -111,6 +111,7 @@ Pattern lay_exchange(const Exchange& exchange, const Cluster& cluster, const Pla
   };
   for (const auto& messages : exchange.phases) {
     Phase phase;
+    phase.flows.reserve(messages.size());
     for (const Message& message : messages) {
       assert(message.share > 0);
       PatternFlow flow;

@@ -43,6 +43,11 @@ class Plans {
     return patterns_[static_cast<std::size_t>(id)];
   }
 
+  /// The engine has read a pattern: of an exchange nothing else asks.
+  void was_read(PatternId id) {
+    if (id >= exchanges_) patterns_[static_cast<std::size_t>(id)] = {};
+  }
+
   struct Choice {
     PatternId pattern = 0;
     CollectiveCost cost;

@@ -116,7 +116,8 @@ TrainingRun::TrainingRun(const Job& job, std::vector<StrategyInstance> instances
       engine_options_(engine_options(job, instances_, dynamic_ || instances_.size() > 1)),
       plans_(job, strategies_of(instances_), laid_of(instances_),
              engine_options_.one_at_a_time && engine_options_.fidelity == Fidelity::automatic),
-      engine_(make_engine(job.cluster, plans_.patterns(), engine_options_)),
+      engine_(make_engine(job.cluster, plans_.patterns(), engine_options_,
+                          [this](PatternId id) { plans_.was_read(id); })),
       members_(side_by_side(std::move(members), independent_)),
       summary_(job, members_, independent_, instances_.front().traits.lead),
       messages_(job.jitter.message, job.run.seed) {
