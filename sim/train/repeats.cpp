@@ -22,8 +22,11 @@ void Repeats::tell_apart() {
   }
   std::vector<OperationId> numbers;
   numbers.reserve(patterns.size());
-  OperationId still = 0;
-  for (const auto& pattern : patterns) numbers.push_back(pattern ? moves : still++);
+  now_.queues.resize(patterns.size(), 0);
+  std::unordered_map<int, OperationId> still;  // by queue; looked up, never walked
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    numbers.push_back(patterns[i] ? moves : still[now_.queues[i]]++);
+  }
   for (Note& one : now_.notes) {
     const bool is_new = one.operation >= 0;
     const auto index = static_cast<std::size_t>(one.operation);
@@ -31,6 +34,7 @@ void Repeats::tell_apart() {
     if (one.pattern) {
       one.operation = moves;
     } else if (is_new) {
+      one.queue = now_.queues[index];
       one.operation = numbers[index];
     }
   }
@@ -58,8 +62,8 @@ bool Repeats::same(const Iteration& one, const Iteration& other) {
   if (one.operations != other.operations || !about(one.lasted, other.lasted)) return false;
   const bool same_notes =
       std::ranges::equal(one.notes, other.notes, [&](const Note& a, const Note& b) {
-        return a.pattern == b.pattern && a.operation == b.operation && a.bytes == b.bytes &&
-               about(a.when, b.when);
+        return a.pattern == b.pattern && a.queue == b.queue && a.operation == b.operation &&
+               a.bytes == b.bytes && about(a.when, b.when);
       });
   return same_notes &&
          std::ranges::equal(one.samples, other.samples,

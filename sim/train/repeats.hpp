@@ -22,7 +22,7 @@ namespace gradwire {
 /// Times are the same within `same_time` of the iteration: rounding. Two that are as near to each
 /// other may come in another order, and what is posted then gets other numbers. What moves is known
 /// by its pattern: its order means nothing to what shares links. Other operations are known by the
-/// order in which they were posted: they may stand behind one another.
+/// order in which they were posted to their queue: there they may stand behind one another.
 class Repeats {
  public:
   static constexpr double same_time = 1e-9;
@@ -30,7 +30,14 @@ class Repeats {
   /// @param period  iterations, >= 1.
   explicit Repeats(int period) : period_(static_cast<std::size_t>(period)) {}
 
-  void posted(OperationId operation, double when) { note(operation, {}, posted_then, when); }
+  /// @param queue  a number of what never waits for other queues' operations; 0: that of all that
+  ///               have none of their own.
+  void posted(OperationId operation, double when, int queue = 0) {
+    const auto index = static_cast<std::size_t>(operation - now_.first);
+    if (now_.queues.size() <= index) now_.queues.resize(index + 1, 0);
+    now_.queues[index] = queue;
+    note(operation, {}, posted_then, when);
+  }
   void began(OperationId operation, PatternId pattern, double bytes, double when) {
     moving_.emplace(operation, pattern);
     note(operation, pattern, bytes, when);
@@ -54,6 +61,7 @@ class Repeats {
 
   struct Note {
     std::optional<PatternId> pattern;  ///< that moves
+    int queue = 0;                     ///< of others
     OperationId operation = 0;         ///< less the iteration's first; see tell_apart()
     double bytes = 0;                  ///< that begin to move, or what else was then
     double when = 0;                   ///< less the iteration's start
@@ -64,14 +72,15 @@ class Repeats {
     double lasted = 0;
     OperationId first = 0;
     OperationId operations = 0;
+    std::vector<int> queues;  ///< of these operations
     std::vector<Note> notes;
     std::vector<IterationSample> samples;
   };
 
   void note(OperationId operation, std::optional<PatternId> pattern, double bytes, double when) {
-    now_.notes.push_back({pattern, operation - now_.first, bytes, when - now_.start});
+    now_.notes.push_back({pattern, 0, operation - now_.first, bytes, when - now_.start});
   }
-  /// Numbers those operations that move nothing, and takes the others' numbers.
+  /// Numbers those operations that move nothing in their queues, and takes the others' numbers.
   void tell_apart();
   [[nodiscard]] static bool same(const Iteration& one, const Iteration& other);
 

@@ -12,11 +12,11 @@ void TrainingRun::tell(In& in, const Event& event) {
   }
 }
 
-OperationId TrainingRun::add(In& in, const std::string& label) {
+OperationId TrainingRun::add(In& in, const std::string& label, int queue) {
   const OperationId id = log_.add(job_.record_spans ? label : std::string(),
                                   {static_cast<int>(index_of(in)), in.ids.next()});
   in.ids.push_back(id);
-  note_posted(id);
+  note_posted(id, queue);
   return id;
 }
 
@@ -154,7 +154,7 @@ void TrainingRun::post(In& in, Messages messages) {
 }
 
 void TrainingRun::post(In& in, const HostWork& work) {
-  const OperationId id = add(in, work.label);
+  const OperationId id = add(in, work.label, std::max(0, work.thread + 1));
   const double seconds = work.time.count();
   summary_.coded(Part::host, seconds, work.estimate);
   double start = now();

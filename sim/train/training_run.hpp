@@ -121,8 +121,8 @@ class TrainingRun {
   void watch_repeats();
   /// An iteration has ended: counts those ahead that would be the same.
   void count_repeats(WorkerLane& lane);
-  void note_posted(OperationId id) {
-    if (repeats_) repeats_->posted(id, now());
+  void note_posted(OperationId id, int queue = 0) {
+    if (repeats_) repeats_->posted(id, now(), queue);
   }
   void note_ended(OperationId id) {
     if (repeats_) repeats_->ended(id, now());
@@ -133,7 +133,8 @@ class TrainingRun {
   using In = StrategyInstance;  ///< whose strategy is notified or asks
 
   void tell(In& in, const Event& event);
-  OperationId add(In& in, const std::string& label);
+  /// @param queue  as Repeats::posted.
+  OperationId add(In& in, const std::string& label, int queue = 0);
   /// An operation that asks for nothing that could still be waited for.
   void add_ended(In& in) { log_.end(add(in, {}), now()); }
   void post_item(WorkerLane& lane, ComputeItem item, std::string name);

@@ -1,5 +1,6 @@
 #include "sim/train/repeats.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -145,6 +146,34 @@ TEST_CASE("what moves may be posted in another order, what may stand behind anot
     note_two(repeats, 1, 1, move);
     CHECK(repeats.is_steady() == move);
   }
+}
+
+namespace {
+
+/// An iteration of 1 s in which two operations are posted at one instant to queues 1 and 2, and end
+/// 0.25 and 0.5 s later. @param order  the queues as they are posted to. @param fast  whose ends
+/// first.
+void note_queues(Repeats& repeats, int iteration, std::array<int, 2> order, int fast) {
+  const double start = iteration;
+  const OperationId begin = 2 * OperationId{iteration};
+  for (const int number : {0, 1}) {
+    repeats.posted(begin + number, start + 0.25, order.at(static_cast<std::size_t>(number)));
+  }
+  const int first = order[0] == fast ? 0 : 1;
+  repeats.ended(begin + first, start + 0.5);
+  repeats.ended(begin + 1 - first, start + 0.75);
+  repeats.iteration_ended(start + 1, begin + 2, {{.start = start, .end = start + 1}});
+}
+
+}  // namespace
+
+TEST_CASE("what stands in different queues may be posted in another order", "[train][repeats]") {
+  Repeats repeats(1);
+  note_queues(repeats, 0, {1, 2}, 1);
+  note_queues(repeats, 1, {2, 1}, 1);
+  CHECK(repeats.is_steady());
+  note_queues(repeats, 2, {2, 1}, 2);  // the other one ends first
+  CHECK_FALSE(repeats.is_steady());
 }
 
 TEST_CASE("what repeats itself is run for two periods", "[train][repeats]") {
