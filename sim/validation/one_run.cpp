@@ -361,8 +361,7 @@ std::string one_run_section(std::span<const SeriesReport> reports) {
   if (without > 0) {
     text += fmt::format(
         "\nNo time of compute meets the measured run of {} more of them ({}): what GPUs wait for "
-        "is "
-        "predicted to take longer.\n",
+        "is predicted to take longer.\n",
         without, where);
   }
   return text;

@@ -55,9 +55,8 @@ struct MeasuredRun {
 ///   measured over, on the same machines, where that is another; "time over the other network"
 ///   is what the row would measure in its time;
 /// - "other series": the run on the fewest GPUs of another file on the row's machines, of its
-/// stack;
-///   where there is none, on its GPU under its strategy, of its stack. Runs of the row's model go
-///   before others.
+///   stack; where there is none, on its GPU under its strategy, of its stack. Runs of the row's
+///   model go before others.
 [[nodiscard]] std::vector<Row> one_run_rows(const TrainingFile& file, const TrainingGroup& group,
                                             std::span<const MeasuredRun> runs,
                                             const Predict& predict);
