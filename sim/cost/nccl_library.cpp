@@ -226,7 +226,7 @@ void NcclLibrary::learn_all(std::span<const Pattern> patterns) const {
              for (std::size_t i = begin; i < end; ++i) learnt[i] = learn(*unknown[i]);
            });
   for (std::size_t i = 0; i < unknown.size(); ++i) {
-    known_.emplace(unknown[i]->key, std::move(learnt[i]));
+    known_.emplace(unknown[i]->key, learnt[i]);
   }
 }
 

@@ -162,8 +162,8 @@ class QuotientBuilder {
     if (once && !is_first) return;
     std::vector<std::uint32_t> before;
     for (const std::uint32_t awaited : graph_.awaited_by(flow)) before.push_back(stage_[awaited]);
-    std::ranges::sort(before);
-    before.erase(std::ranges::unique(before).begin(), before.end());
+    std::sort(before.begin(), before.end());
+    before.erase(std::unique(before.begin(), before.end()), before.end());
     told.stages.push_back({flow_class, std::move(before)});
   }
 
