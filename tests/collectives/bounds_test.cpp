@@ -43,6 +43,11 @@ const std::vector<Bytes> sizes = {Bytes{1},           Bytes{3000},
 /// kinds: what a larger size takes off it is 0.5 % of the time at most.
 constexpr double gloo_reduce = 0.006;
 
+/// Of Gloo's broadcast, whose whole messages are sent on: over faster links two may meet that came
+/// one after the other, and share where they meet, as they do message by message. Measured: 0.7 %,
+/// once in all (seed 78, factor 2).
+constexpr double gloo_broadcast = 0.01;
+
 double slack_of(const std::string& what) {
   if (what.starts_with("library: mpi")) return mpi_hidden;
   return what == "library: gloo reduce" ? gloo_reduce : rounding;
@@ -312,8 +317,10 @@ TEST_CASE("More latency never takes less time, and more bandwidth never more",
           CHECK(taken_later[i] >= taken[i] * (1 - slack));
         }
         if (is_same_way(way, i, ways_faster.at(what), i)) {
-          CHECK(taken_faster[i] <=
-                taken[i] * (1 + std::max(slack_of(what), is_ports ? fair_shares : rounding)));
+          const double shares = what == "library: gloo broadcast" ? gloo_broadcast
+                                : is_ports                        ? fair_shares
+                                                                  : rounding;
+          CHECK(taken_faster[i] <= taken[i] * (1 + std::max(slack_of(what), shares)));
         }
       }
     }
