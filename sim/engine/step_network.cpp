@@ -10,6 +10,7 @@ TransferNetwork::PlannedPhase StepNetwork::plan_phase(const PhaseClasses& phase,
                                                       const CollectiveCost& cost,
                                                       const std::vector<double>& times) const {
   PlannedPhase planned = plan_messages(phase, bytes, cost, times);
+  // Nothing is merged: a column is its class's number.
   const bool too_fast = cost.uncontended && phase.coupling == Coupling::pipeline &&
                         std::ranges::any_of(planned.flows, [&](const PlannedFlow& flow) {
                           return flow.rate_cap > quotient().flow_classes[flow.column].fair_rate;
