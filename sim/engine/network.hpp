@@ -13,7 +13,8 @@
 namespace gradwire {
 
 /// How transfers are moved.
-///   fluid:    one flow for each class of flows that behave alike;
+///   fluid:    one flow for each class of flows that behave alike; where whole messages are sent
+///             on, one after another;
 ///   coupled:  one flow for each ring or pipeline, rigid over all its links; independent flows
 ///             as in fluid. Where rings meet other traffic the truth lies between fluid, in which
 ///             each hop goes on by itself, and this;

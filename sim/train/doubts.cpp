@@ -13,6 +13,9 @@ namespace {
 /// Of coding whose time is not measured (coding_factor).
 constexpr RelativeError coding_width{1 - 1 / coding_factor, coding_factor - 1};
 
+/// Of an iteration: less is no doubt but a sum's rounding.
+constexpr double rounding_most = 1e-12;
+
 double share(const RunResult& result, Part part, double total) {
   return result.breakdown[static_cast<std::size_t>(part)] / total;
 }
@@ -48,7 +51,9 @@ std::vector<Doubt> doubts_of(const RunResult& result, const DoubtFacts& facts) {
     add_fitted("host", &Widths::host,
                share(result, Part::host, total) + share(result, Part::copies, total));
   }
-  std::erase_if(doubts, [](const Doubt& doubt) { return doubt.low <= 0 && doubt.high <= 0; });
+  std::erase_if(doubts, [](const Doubt& doubt) {
+    return doubt.low <= rounding_most && doubt.high <= rounding_most;
+  });
   std::ranges::stable_sort(doubts, {}, [](const Doubt& doubt) { return -doubt.low - doubt.high; });
   return doubts;
 }

@@ -55,6 +55,16 @@ TEST_CASE("One GPU is doubted for its profile and its jitter alone", "[train][do
   CHECK(together(doubts, &Doubt::high) == Approx(std::hypot(0.2, 0.1)));
 }
 
+TEST_CASE("Iterations that differ by rounding leave no doubt of their spread", "[train][doubts]") {
+  DoubtFacts facts;
+  facts.p5 = 0.1;
+  facts.p50 = std::nextafter(0.1, 1);
+  facts.p95 = std::nextafter(facts.p50, 1);
+  CHECK(find(doubts_of(run_of(1), facts), "spread") == nullptr);
+  facts.p95 = 0.11;
+  CHECK(find(doubts_of(run_of(1), facts), "spread") != nullptr);
+}
+
 TEST_CASE("Each doubt is of its own share of the iteration", "[train][doubts]") {
   const DoubtFacts facts{.profile = {0.1, 0.1},
                          .p5 = 1,

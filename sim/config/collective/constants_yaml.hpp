@@ -116,6 +116,16 @@ class Constants {
   std::map<std::string, Entry> entries_;
 };
 
+/// Those of the file in profiles/libraries that is named as its set, all of which `read` reads.
+template <class T>
+[[nodiscard]] T shipped_set(const std::string& set, void (*read)(Constants&, T&)) {
+  Constants from = Constants::shipped(set, set);
+  T constants;
+  read(from, constants);
+  from.finish();
+  return constants;
+}
+
 /// The keys of such a file.
 [[nodiscard]] Section constants_section();
 

@@ -19,19 +19,11 @@ void read_gloo_constants(Constants& from, GlooConstants& to) {
 }
 
 MpiConstants shipped_mpi() {
-  Constants from = Constants::shipped("mpi", "mpi");
-  MpiConstants constants;
-  read_mpi_constants(from, constants);
-  from.finish();
-  return constants;
+  return shipped_set("mpi", read_mpi_constants);
 }
 
 GlooConstants shipped_gloo() {
-  Constants from = Constants::shipped("gloo", "gloo");
-  GlooConstants constants;
-  read_gloo_constants(from, constants);
-  from.finish();
-  return constants;
+  return shipped_set("gloo", read_gloo_constants);
 }
 
 }  // namespace gradwire::config

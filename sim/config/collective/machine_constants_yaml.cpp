@@ -6,16 +6,6 @@
 namespace gradwire::config {
 namespace {
 
-/// Of the file that is named as its set.
-template <class T>
-T shipped_set(const std::string& set, void (*read)(Constants&, T&)) {
-  Constants from = Constants::shipped(set, set);
-  T constants;
-  read(from, constants);
-  from.finish();
-  return constants;
-}
-
 void read_ends(Constants& from, const std::string& name, RelativeError& to) {
   std::array<double, 2> ends{};
   from.read(name, "", ends);

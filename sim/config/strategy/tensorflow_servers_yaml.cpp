@@ -3,11 +3,7 @@
 namespace gradwire::config {
 
 TensorflowServers shipped_tensorflow_servers() {
-  Constants from = Constants::shipped("tensorflow_servers", "tensorflow_servers");
-  TensorflowServers servers;
-  read_tensorflow_servers(from, servers);
-  from.finish();
-  return servers;
+  return shipped_set("tensorflow_servers", read_tensorflow_servers);
 }
 
 void read_tensorflow_servers(Constants& from, TensorflowServers& to) {
