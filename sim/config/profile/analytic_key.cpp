@@ -12,6 +12,7 @@
 #include "sim/config/cluster/gpu_yaml.hpp"
 #include "sim/config/data_files.hpp"
 #include "sim/config/profile/hosts_yaml.hpp"
+#include "sim/config/profile/length_bins.hpp"
 #include "sim/config/profile/model_catalogue.hpp"
 #include "sim/config/profile/model_fields.hpp"
 #include "sim/config/profile/other_batch.hpp"
@@ -300,6 +301,10 @@ std::vector<KeyInfo> profile_keys() {
   for (const auto& more : {model_fields().keys(), analytic_fields().keys()}) {
     for (KeyInfo key : more) {
       key.doc = "with `model`: " + key.doc;
+      if (key.name == "sequence_length") {
+        key.doc += "; or {128: 0.4, 512: 0.6}, how many batches have which length";
+        key.value = either(key.value, length_bins_info());
+      }
       keys.push_back(std::move(key));
     }
   }

@@ -9,8 +9,10 @@
 #include "sim/config/cluster/gpu_yaml.hpp"
 #include "sim/config/data_files.hpp"
 #include "sim/config/profile/analytic_key.hpp"
+#include "sim/config/profile/length_bins.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
+#include "sim/models/mean_profile.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -84,6 +86,38 @@ const Fields<KnownTime>& time_fields() {
   return fields;
 }
 
+/// The profile of one mapping, before a known time scales it. @param known  gets that time.
+ComputeProfile read_mapping(const YamlValue& value, KnownTime& known,
+                            std::vector<Warning>& warnings) {
+  YamlMap map(value, "profile");
+  ComputeProfile profile =
+      map.has("file") ? read_file_profile(map, warnings) : read_model_profile(map, warnings);
+  time_fields().read(map, known);
+  if (!known.time && map.has("iteration_micro_batches")) {
+    map.fail("iteration_micro_batches",
+             "'iteration_micro_batches' without 'iteration_time'; expected both");
+  }
+  override_overlap(map, profile);
+  map.finish();
+  return profile;
+}
+
+ComputeProfile read_profile_mapping(const YamlValue& value, std::vector<Warning>& warnings) {
+  std::vector<WeightedProfile> bins;
+  KnownTime known;
+  std::vector<Warning> of_bin;  // each says the same
+  for (const LengthBin& bin : length_bins(value)) {
+    of_bin.clear();
+    bins.push_back({read_mapping(bin.profile, known, of_bin), bin.share});
+  }
+  std::ranges::move(of_bin, std::back_inserter(warnings));
+  ComputeProfile profile = mean_profile(bins);
+  if (!known.time) return profile;
+  const Seconds one = of_one_micro_batch(profile, *known.time, known.micro_batches);
+  if (!profile.is_shape()) warn_of_time(profile, one, warnings);
+  return scaled_profile(std::move(profile), one);
+}
+
 }  // namespace
 
 Section profile_section() {
@@ -110,21 +144,7 @@ void read_profile_key(YamlMap& scenario, Scenario& result) {
                                     value.text));
     }
   } else {
-    YamlMap map(value, "profile");
-    result.profile = map.has("file") ? read_file_profile(map, result.warnings)
-                                     : read_model_profile(map, result.warnings);
-    KnownTime known;
-    time_fields().read(map, known);
-    if (known.time) {
-      const Seconds one = of_one_micro_batch(*result.profile, *known.time, known.micro_batches);
-      if (!result.profile->is_shape()) warn_of_time(*result.profile, one, result.warnings);
-      result.profile = scaled_profile(std::move(*result.profile), one);
-    } else if (map.has("iteration_micro_batches")) {
-      map.fail("iteration_micro_batches",
-               "'iteration_micro_batches' without 'iteration_time'; expected both");
-    }
-    override_overlap(map, *result.profile);
-    map.finish();
+    result.profile = read_profile_mapping(value, result.warnings);
   }
   if (result.profile->tensor_count() == 0) {
     result.warnings.push_back(
