@@ -115,16 +115,22 @@ Json collectives() {
   return list;
 }
 
+/// "8 GPUs (v100-sxm2)", by the first of them.
+std::string counted(const char* what, const NodeGraph& node, const std::vector<DeviceId>& devices) {
+  if (devices.empty()) return fmt::format("no {}", what);
+  return fmt::format("{} {} ({})", devices.size(), what, node.device(devices.front()).model);
+}
+
 Json topologies() {
   Json list = Json::array();
   for (const std::string& name : config::data_names(DataKind::node)) {
     const auto file = config::data_file(DataKind::node, name).string();
     const NodeGraph node = config::read_node(config::loaded_yaml(file));
-    list.push_back(
-        {{"name", name},
-         {"kind", "node"},
-         {"summary", fmt::format("{} GPUs, {} NICs", node.gpus().size(), node.nics().size())},
-         {"source", node.source}});
+    list.push_back({{"name", name},
+                    {"kind", "node"},
+                    {"summary", fmt::format("{}, {}", counted("GPUs", node, node.gpus()),
+                                            counted("NICs", node, node.nics()))},
+                    {"source", node.source}});
   }
   for (const std::string& name : config::data_names(DataKind::cluster)) {
     const config::YamlValue& document =

@@ -54,6 +54,19 @@ std::string name_of_a_part(std::string_view name, std::span<const std::string> k
   return whole.empty() ? part : whole;
 }
 
+/// The longest known name that `name` goes on from ("p5.48xlarge" from "p5"); "" where there is
+/// none.
+std::string name_gone_on_from(std::string_view name, std::span<const std::string> known) {
+  std::string longest;
+  for (const std::string& candidate : known) {
+    const bool goes_on =
+        name.size() > candidate.size() && name.starts_with(candidate) &&
+        std::string_view(".-_").find(name[candidate.size()]) != std::string_view::npos;
+    if (goes_on && candidate.size() > longest.size()) longest = candidate;
+  }
+  return longest;
+}
+
 }  // namespace
 
 ConfigError::ConfigError(SourceLocation where, const std::string& message)
@@ -74,6 +87,10 @@ std::string nearest_name(std::string_view name, std::span<const std::string> kno
       best = distance;
       nearest = candidate;
     }
+  }
+  constexpr std::size_t slips = 2;
+  if (best > slips) {
+    if (std::string begun = name_gone_on_from(name, known); !begun.empty()) return begun;
   }
   const std::size_t tolerated = std::max<std::size_t>(1, std::max(name.size(), nearest.size()) / 3);
   return best <= tolerated ? nearest : name_of_a_part(name, known);

@@ -22,6 +22,11 @@ TEST_CASE("a part of a name stands for the shortest name that has it", "[error]"
   CHECK(nearest_name("gb", gpus).empty());
   const std::vector<std::string> strategies = {"none", "ddp", "horovod", "dp"};
   CHECK(nearest_name("pytorch_ddp", strategies) == "ddp");
+  // what goes on from a name is nearer than what is spelt a little like it
+  const std::vector<std::string> nodes = {"g6e_48xlarge", "p5", "p5e"};
+  CHECK(nearest_name("p5.48xlarge", nodes) == "p5");
+  CHECK(nearest_name("resnet50_v3", std::vector<std::string>{"resnet50", "resnet50_v2"}) ==
+        "resnet50_v2");
   CHECK(nearest_name("p3dn.24xlarge", std::vector<std::string>{"p3dn", "p4d"}) == "p3dn");
 }
 

@@ -83,6 +83,39 @@ TEST_CASE("a node says that machines of its type have other numbers of ports, to
   CHECK(config::write_node(read(text)) == text);
 }
 
+TEST_CASE("a machine that is like another has its links, and what differs", "[node_yaml]") {
+  const std::string head = "schema: gradwire.node_topology/1\nname: mine\nsource: x\n";
+  const NodeGraph like = read(head + "like: p4d\ngpu: a100-sxm4-80gb\nnic: roce_200g\n");
+  CHECK(like.name == "mine");
+  CHECK(like.source == "x");
+  REQUIRE(like.gpus().size() == 8);
+  for (const DeviceId gpu : like.gpus()) CHECK(like.device(gpu).model == "a100-sxm4-80gb");
+  for (const DeviceId nic : like.nics()) CHECK(like.device(nic).model == "roce_200g");
+  const NodeGraph other = read(head + "like: p4d\n");
+  CHECK(other.device(other.gpus()[0]).model == "a100-sxm4-40gb");
+  REQUIRE(like.resources().size() == other.resources().size());
+  for (std::size_t i = 0; i < like.resources().size(); ++i) {
+    CHECK(like.resources()[i].bandwidth == other.resources()[i].bandwidth);
+  }
+  // the ports of a stated machine are stated
+  CHECK(read(head + "like: hgx_h100\n").ports_vary == false);
+  CHECK(read(head + "like: hgx_h100\nports_vary: true\n").ports_vary);
+}
+
+TEST_CASE("what a machine cannot be like is told where it stands", "[node_yaml]") {
+  const std::string head = "schema: gradwire.node_topology/1\nname: mine\nsource: x\n";
+  check_refused(head + "like: dgx_h10\n", "n.yaml:4:7: 'like' is 'dgx_h10'");
+  check_refused(head + "like: p4de\n",
+                "n.yaml:4:7: 'like' is 'p4de', which is itself like another");
+  check_refused(head + "like: p4d\ngpu: a100\n", "n.yaml:5:6: 'gpu' is 'a100'; expected one of");
+  check_refused(head + "like: p4d\ngpu: h100-sxm5-80gb\n",
+                "n.yaml:5:6: 'gpu' is 'h100-sxm5-80gb', which has 18 of nvlink4 where "
+                "a100-sxm4-40gb has 12 of nvlink3; expected a GPU with as many of the same");
+  check_refused(head + "like: p4d\nnic: ib_ndrr\n", "did you mean 'ib_ndr'?");
+  check_refused(head + "like: p4d\ngpus:\n  - {id: gpu0, model: t4}\n",
+                "n.yaml:5:1: unknown key 'gpus'");
+}
+
 TEST_CASE("an imported node comes back from its YAML with the same resources", "[node_yaml]") {
   const NodeGraph made = import_smi_topo(config::shipped_links(), test::cube_mesh(), "m.txt",
                                          {.name = "box", .gpu = "v100", .source = "x"})

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "sim/config/cluster/gpu_yaml.hpp"
 #include "sim/config/cluster/link_tables_yaml.hpp"
 #include "sim/config/cluster/link_yaml.hpp"
+#include "sim/config/cluster/node_likeness.hpp"
 #include "sim/core/outgoing_text.hpp"
 #include "topologies/links.hpp"
 
@@ -271,6 +274,7 @@ const Fields<NodeGraph>& peer_to_peer_fields() {
 Section node_section() {
   Section section{"node_file", "the inside of a machine", node_fields().keys()};
   section.keys.push_back(peer_to_peer_fields().keys().front());
+  std::ranges::move(likeness_keys(), std::back_inserter(section.keys));
   for (const auto& [list, kind] : device_lists) {
     section.keys.push_back(
         {std::string(list), "none", "devices", list_of(mapping_of(device_fields))});
@@ -286,9 +290,14 @@ Section node_section() {
 NodeGraph read_node(const YamlValue& document) {
   YamlMap map(document);
   map.require_schema(std::string(node_schema));
-  NodeGraph node;
+  const std::optional<NodeGraph> like = read_likeness(map);
+  NodeGraph node = like.value_or(NodeGraph{});
   node_fields().read(map, node);
   peer_to_peer_fields().read(map, node);
+  if (like) {
+    map.finish();
+    return node;
+  }
   Places places;
   for (const auto& [list, kind] : device_lists) {
     for (YamlMap& item : map.maps(std::string(list))) read_device(item, kind, node, places);

@@ -13,7 +13,7 @@ namespace gradwire::config {
 /// pcie_switches, nvswitches, gpus, nics) and of links between them (pcie, cpu_links, nvlinks),
 /// each link with its payload bandwidth and latency in both directions; `peer_to_peer: none |
 /// switch | bridge | socket` (the default) is how far apart devices on PCIe reach each other's
-/// memory.
+/// memory. Or `like`: another node's devices and links, with another `gpu` or `nic` in their place.
 /// @throws ConfigError at the place in the file; also for an NVLink lane or a PCIe slot faster than
 /// the fastest generation (profiles/tables/links.yaml), and for a GPU or a NIC that a GPU has no
 /// way to.
