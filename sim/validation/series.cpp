@@ -60,6 +60,8 @@ std::span<const SeriesEntry> series_catalogue() {
                ""),
       training("blind8", "an eighth blind test: FSDP on up to 256 A100 and H100, V100, RTX 4090",
                ""),
+      training("blind9", "a ninth blind test: FSDP, ZeRO, DDP, BytePS beside each other, T4 to GB300",
+               ""),
       training("alcf_r50", "DDP on two nodes of 4 A100, Slingshot and TCP"),
       training("llm", "Llama 3 8B and others under FSDP and ZeRO on up to 128 GPUs", llm_page),
       training("memory", "What a GPU keeps of language models under FSDP and ZeRO", llm_page),
