@@ -73,6 +73,8 @@ struct JobView {
   BytesPerSecond host_copy_bandwidth;  ///< GPU to host memory, one direction
   bool peer_access = true;             ///< its GPUs in the first machine reach each other's memory
   bool clips_gradients = false;        ///< by the norm of all of them, before the optimizer
+  /// What Python takes on its hosts, over hosts.yaml's; 0: the framework is not PyTorch.
+  double python_time = 0;
   BytesPerSecond host_memory_rate{0};  ///< of a machine, nominal, as its node says; 0: unknown
   /// Workers of the job for which each of these stands: of many independent ones only some are
   /// simulated (sampling). What workers share of a host thread then takes this often its time.

@@ -104,6 +104,7 @@ struct ComputeProfile {
   Bytes step_lists{0};                   ///< a parameter, that its step makes and frees
   HostStep host_step{};                  ///< of the optimizer, where a host takes its step
   std::string framework;                 ///< whose host times these are; "": as recorded
+  double host_time = 1;                  ///< what its host takes of profiles/tables/hosts.yaml's
   /// A graph's executor launches each tensor's step once its gradient is there (TensorFlow, MXNet);
   /// else the thread that launches backward goes from tensor to tensor (torch.optim).
   bool executor = false;

@@ -240,6 +240,7 @@ void add_host(const HostTables& hosts, ComputeProfile& profile, const ModelDescr
         LaunchTimes{host_time * launches.forward, host_time * launches.backward};
   }
   profile.framework = framework.name;
+  profile.host_time = host_time;
   profile.executor = !has_optimizer_steps(framework);
   profile.optimizer_launch =
       host_time *

@@ -96,6 +96,10 @@ JobView job_view(const Job& job) {
   view.optimizer = job.profile.optimizer;
   view.host_step = job.profile.host_step;
   view.clips_gradients = job.profile.clips_gradients;
+  const std::string& framework = job.profile.framework;
+  if (framework.empty() || framework.starts_with("pytorch")) {
+    view.python_time = job.profile.host_time;
+  }
   for (const GpuRef& place : job.placement) view.machine_of.push_back(place.node);
   std::vector<int> machines = view.machine_of;
   std::ranges::sort(machines);

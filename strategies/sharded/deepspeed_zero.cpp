@@ -29,7 +29,7 @@ HostOffloadOptions of_model(HostOffloadOptions offload, const JobView& job) {
 }
 
 std::unique_ptr<Strategy> stage_three(const DeepSpeedOptions& options, const LiveParameters& live,
-                                      const JobView& job) {
+                                      Seconds hook_time, const JobView& job) {
   FsdpOptions sharded;
   if (options.offload.what != Offload::none) {
     sharded.offload = of_model(options.offload, job);
@@ -39,6 +39,7 @@ std::unique_ptr<Strategy> stage_three(const DeepSpeedOptions& options, const Liv
   sharded.live = live;
   sharded.reduce_bucket_size = options.reduce_bucket_size;
   sharded.limit_all_gathers = false;
+  sharded.tensor_hook_time = hook_time;
   sharded.no_sync = false;  // gradients are partitioned in every micro-batch
   return std::make_unique<Fsdp>(sharded, job);
 }
@@ -117,7 +118,7 @@ std::vector<Exchange> DeepSpeedZero::exchanges() const {
   return host_ ? host_->exchanges() : std::vector<Exchange>{};
 }
 
-StrategyMaker DeepSpeedZero::read(Knobs& knobs) {
+StrategyMaker DeepSpeedZero::read(Knobs& knobs, const ShardingHooks& hooks) {
   constexpr auto most = std::numeric_limits<std::int64_t>::max() / 16;
   DeepSpeedOptions options;
   options.stage = static_cast<int>(knobs.count(
@@ -153,8 +154,15 @@ StrategyMaker DeepSpeedZero::read(Knobs& knobs) {
     knobs.refuse("overlap_comm", "'overlap_comm' is false with 'stage: 3'; expected true");
   }
   options.offload = read_offload(knobs, three);
-  return [options, live](const JobView& job) -> std::unique_ptr<Strategy> {
-    if (options.stage == last_stage) return stage_three(options, live, job);
+  Seconds hook_time = hooks.zero3_tensor;
+  knobs.read("hook_time", hook_time,
+             "of the thread that launches, a tensor's Python in each direction: PyTorch's, "
+             "profiles/libraries/sharding_hooks.yaml; stage 3");
+  if (!three && knobs.given("hook_time")) {
+    knobs.without_effect("hook_time", "expected 'stage: 3' beside it");
+  }
+  return [options, live, hook_time](const JobView& job) -> std::unique_ptr<Strategy> {
+    if (options.stage == last_stage) return stage_three(options, live, hook_time, job);
     return std::make_unique<DeepSpeedZero>(options, job);
   };
 }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/core/sharding_hooks.hpp"
 #include "strategies/knobs.hpp"
 #include "strategies/parts/poster.hpp"
 #include "strategies/sharded/host_offload.hpp"
@@ -69,7 +70,7 @@ class DeepSpeedZero final : public Strategy {
  public:
   /// REQUIRES: stage 1 or 2, bucket sizes above 0.
   DeepSpeedZero(const DeepSpeedOptions& options, const JobView& job);
-  static StrategyMaker read(Knobs& knobs);
+  static StrategyMaker read(Knobs& knobs, const ShardingHooks& hooks);
 
   Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] Traits traits() const override {

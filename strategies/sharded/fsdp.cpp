@@ -106,7 +106,16 @@ void Fsdp::begin_pass(int micro_batch) {
   started_ = false;
 }
 
+void Fsdp::run_hooks(const Unit& unit) {
+  const auto tensors = static_cast<double>(unit.tensors.size());
+  const Seconds time =
+      job_.python_time * (options_.hook_time + tensors * options_.tensor_hook_time);
+  if (options_.sharding == Sharding::optimizer || time <= Seconds{}) return;
+  out_.post(HostWork{.thread = HostWork::launcher, .time = time, .label = "FSDP hooks"});
+}
+
 void Fsdp::pre_forward(std::size_t index) {
+  run_hooks(units_[index]);
   if (!gathers()) return;
   Unit& unit = units_[index];
   unit.in_forward = !unit.root;
@@ -138,6 +147,7 @@ void Fsdp::backward_hook(const BackwardStart& event) {
 }
 
 void Fsdp::pre_backward(std::size_t index) {
+  run_hooks(units_[index]);
   if (!gathers()) return;
   unshard(index);
   wait_for(units_[index]);

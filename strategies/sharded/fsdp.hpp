@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "sim/core/sharding_hooks.hpp"
 #include "strategies/knobs.hpp"
 #include "strategies/parts/poster.hpp"
 #include "strategies/sharded/fsdp_units.hpp"
@@ -72,6 +73,9 @@ struct FsdpOptions {
   std::int64_t accumulated_bytes = 0;
   /// Elements of gradients that are kept for one reduction; 0: every unit's by itself (DeepSpeed).
   std::int64_t reduce_bucket_size = 0;
+  // Of the thread that launches, in each direction.
+  Seconds hook_time{};         ///< a unit's hooks
+  Seconds tensor_hook_time{};  ///< and those of each of its tensors
 };
 
 /// PyTorch FullyShardedDataParallel, ZeRO-1 to 3, and hybrid sharding.
@@ -125,10 +129,10 @@ class Fsdp final : public Strategy {
  public:
   /// @throws SimulationError of a hybrid job whose machines have different numbers of ranks.
   Fsdp(const FsdpOptions& options, const JobView& job);
-  static StrategyMaker read(Knobs& knobs);
-  static StrategyMaker read_hybrid(Knobs& knobs);
-  static StrategyMaker read_fully_shard(Knobs& knobs);
-  static StrategyMaker read_diloco(Knobs& knobs);
+  static StrategyMaker read(Knobs& knobs, const ShardingHooks& hooks);
+  static StrategyMaker read_hybrid(Knobs& knobs, const ShardingHooks& hooks);
+  static StrategyMaker read_fully_shard(Knobs& knobs, const ShardingHooks& hooks);
+  static StrategyMaker read_diloco(Knobs& knobs, const ShardingHooks& hooks);
 
   Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] Traits traits() const override;
@@ -218,6 +222,8 @@ class Fsdp final : public Strategy {
   void forward_hook(const ForwardStart& event);
   void backward_hook(const BackwardStart& event);
   void begin_pass(int micro_batch);
+  /// The thread that launches runs a unit's hooks.
+  void run_hooks(const Unit& unit);
   void pre_forward(std::size_t index);
   void post_forward(Unit& unit);
   void pre_backward(std::size_t index);

@@ -110,13 +110,19 @@ int read_degree(Knobs& knobs, const std::string& fallback) {
                                           fallback));
 }
 
-StrategyMaker maker_of(const FsdpOptions& options) {
+StrategyMaker maker_of(Knobs& knobs, FsdpOptions options, const ShardingHooks& hooks) {
+  options.hook_time = hooks.unit;
+  options.tensor_hook_time = hooks.unit_tensor;
+  knobs.read("hook_time", options.hook_time,
+             "of the thread that launches, a unit's Python in each direction: PyTorch's, "
+             "profiles/libraries/sharding_hooks.yaml; other frameworks have none");
+  knobs.read("tensor_hook_time", options.tensor_hook_time, "as hook_time, of each of its tensors");
   return [options](const JobView& job) { return std::make_unique<Fsdp>(options, job); };
 }
 
 }  // namespace
 
-StrategyMaker Fsdp::read(Knobs& knobs) {
+StrategyMaker Fsdp::read(Knobs& knobs, const ShardingHooks& hooks) {
   static const std::vector<std::string> strategies = {"FULL_SHARD", "SHARD_GRAD_OP", "NO_SHARD"};
   FsdpOptions options;
   const std::string strategy = knobs.choice("sharding_strategy", "FULL_SHARD", strategies, origin);
@@ -138,10 +144,10 @@ StrategyMaker Fsdp::read(Knobs& knobs) {
   }
   read_common(knobs, options);
   read_cpu_offload(knobs, options, flat_offload, flat_pin);
-  return maker_of(options);
+  return maker_of(knobs, options, hooks);
 }
 
-StrategyMaker Fsdp::read_hybrid(Knobs& knobs) {
+StrategyMaker Fsdp::read_hybrid(Knobs& knobs, const ShardingHooks& hooks) {
   static const std::vector<std::string> strategies = {"HYBRID_SHARD", "_HYBRID_SHARD_ZERO2"};
   FsdpOptions options;
   options.hybrid = true;
@@ -151,10 +157,10 @@ StrategyMaker Fsdp::read_hybrid(Knobs& knobs) {
   options.shard_degree = read_degree(knobs, "those of a machine, FSDP's default");
   read_common(knobs, options);
   read_cpu_offload(knobs, options, flat_offload, flat_pin);
-  return maker_of(options);
+  return maker_of(knobs, options, hooks);
 }
 
-StrategyMaker Fsdp::read_fully_shard(Knobs& knobs) {
+StrategyMaker Fsdp::read_fully_shard(Knobs& knobs, const ShardingHooks& hooks) {
   FsdpOptions options;
   options.per_parameter = true;
   const std::string reshard = knobs.text(
@@ -192,10 +198,10 @@ StrategyMaker Fsdp::read_fully_shard(Knobs& knobs) {
                    "fully_shard(offload_policy=CPUOffloadPolicy()): shards of parameters and "
                    "gradients lie in host memory, and the host runs the optimizer",
                    "CPUOffloadPolicy(pin_memory)");
-  return maker_of(options);
+  return maker_of(knobs, options, hooks);
 }
 
-StrategyMaker Fsdp::read_diloco(Knobs& knobs) {
+StrategyMaker Fsdp::read_diloco(Knobs& knobs, const ShardingHooks& hooks) {
   static const std::vector<std::string> strategies = {"FULL_SHARD", "SHARD_GRAD_OP", "NO_SHARD"};
   constexpr int steps = 500;
   FsdpOptions options;
@@ -213,7 +219,7 @@ StrategyMaker Fsdp::read_diloco(Knobs& knobs) {
                      : strategy == "SHARD_GRAD_OP" ? Sharding::shard_grad_op
                                                    : Sharding::none;
   read_common(knobs, options);
-  return maker_of(options);
+  return maker_of(knobs, options, hooks);
 }
 
 }  // namespace gradwire

@@ -55,8 +55,8 @@ TEST_CASE("Mistakes in a file of constants are refused where they stand", "[conf
             .starts_with("x.yaml:6:17: 'step' is '-1 us'"));
   CHECK(error_of("schema: gradwire.constants/1\nset: glo\nof: Gloo\n") ==
         "x.yaml:2:6: 'set' is 'glo'; expected one of nccl, nccl_release, nccl_generation, mpi, "
-        "gloo, cpu, offload, kernels, memory, profile_errors, doubts, tensorflow_servers; did you "
-        "mean 'gloo'?");
+        "gloo, cpu, offload, kernels, memory, profile_errors, doubts, tensorflow_servers, "
+        "sharding_hooks; did you mean 'gloo'?");
   CHECK(error_of("schema: gradwire.constants/1\nset: gloo\nof: Gloo\nlike: gloo\nsources:\n"
                  "  fit: {kind: fitted, text: none}\nconstants: {}\n") ==
         "x.yaml:6:8: missing key 'rows'; expected a mapping");

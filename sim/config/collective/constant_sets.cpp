@@ -6,6 +6,7 @@
 #include "sim/config/collective/host_library_constants_yaml.hpp"
 #include "sim/config/collective/machine_constants_yaml.hpp"
 #include "sim/config/collective/nccl_constants_yaml.hpp"
+#include "sim/config/strategy/sharding_hooks_yaml.hpp"
 #include "sim/config/strategy/tensorflow_servers_yaml.hpp"
 
 namespace gradwire::config {
@@ -34,6 +35,7 @@ const std::vector<ConstantSet>& constant_sets() {
       {"profile_errors", read_into<ProfileErrors, read_profile_errors>, true},
       {"doubts", read_into<DoubtWidths, read_doubts>, true},
       {"tensorflow_servers", read_into<TensorflowServers, read_tensorflow_servers>},
+      {"sharding_hooks", read_into<ShardingHooks, read_sharding_hooks>},
   };
   return sets;
 }

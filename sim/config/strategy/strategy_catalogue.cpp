@@ -6,6 +6,7 @@
 #include "sim/config/strategy/ddl_benchmarks_settings.hpp"
 #include "sim/config/strategy/original_knobs.hpp"
 #include "sim/config/strategy/servers_yaml.hpp"
+#include "sim/config/strategy/sharding_hooks_yaml.hpp"
 #include "sim/config/strategy/tensorflow_servers_yaml.hpp"
 #include "sim/config/yaml/yaml_knobs.hpp"
 #include "strategies/all_reduce/apex_ddp.hpp"
@@ -71,6 +72,12 @@ std::vector<StrategyEntry> list_knobs(std::vector<StrategyEntry> catalogue) {
   return catalogue;
 }
 
+/// A reader of a sharded strategy.
+template <StrategyMaker (*read)(Knobs&, const ShardingHooks&)>
+StrategyMaker with_hooks(Knobs& knobs) {
+  return read(knobs, shipped_sharding_hooks());
+}
+
 }  // namespace
 
 const std::vector<StrategyEntry>& strategy_catalogue() {
@@ -114,15 +121,18 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
        LbSgd::read, any_dtype},
       {"local_sgd", "local and post-local SGD: parameters averaged every few steps",
        LocalSgd::read},
-      {"fsdp", "PyTorch FullyShardedDataParallel: ZeRO-1, 2, 3 with prefetch", Fsdp::read},
+      {"fsdp", "PyTorch FullyShardedDataParallel: ZeRO-1, 2, 3 with prefetch",
+       with_hooks<Fsdp::read>},
       {"hsdp", "FSDP sharded inside each machine or group, gradients reduced across",
-       Fsdp::read_hybrid},
+       with_hooks<Fsdp::read_hybrid>},
       {"fsdp2", "PyTorch fully_shard: FSDP of each parameter, with replicas where asked",
-       Fsdp::read_fully_shard},
-      {"deepspeed", "DeepSpeed's ZeRO-1, 2, 3 by its own buckets", DeepSpeedZero::read, half_model},
+       with_hooks<Fsdp::read_fully_shard>},
+      {"deepspeed", "DeepSpeed's ZeRO-1, 2, 3 by its own buckets", with_hooks<DeepSpeedZero::read>,
+       half_model},
       {"megatron", "Megatron-LM's data parallelism: its buckets and distributed optimizer",
        Megatron::read},
-      {"diloco", "islands that shard within themselves and meet in outer steps", Fsdp::read_diloco},
+      {"diloco", "islands that shard within themselves and meet in outer steps",
+       with_hooks<Fsdp::read_diloco>},
       {"powersgd", "low-rank factors in DDP's buckets, or after backward (epfml)", read_powersgd},
       {"acp_sgd", "low-rank factors P and Q in turns, fused", read_acp_sgd},
       {"topk", "the largest elements by two all-gathers (ddl-benchmarks)", read_topk},

@@ -59,6 +59,36 @@ TEST_CASE("FULL_SHARD gathers before forward and backward, and limits all-gather
   CHECK(fsdp.on(OperationDone{30}) == Words{"raise 25"});
 }
 
+TEST_CASE("FSDP's hooks take the thread that launches a unit's and its tensors' time, both ways",
+          "[fsdp]") {
+  auto options = unit_a_layer();
+  options.hook_time = Seconds{2e-3};
+  options.tensor_hook_time = Seconds{1e-3};
+  auto job = toy_job({10, 20});
+  const auto hooks = [](Fsdp& fsdp, const Event& event) {
+    std::vector<double> times;
+    for (const Operation& operation : fsdp.on_event(Seconds{}, event)) {
+      const auto* work = std::get_if<HostWork>(&operation);
+      if (work == nullptr) continue;
+      CHECK(work->thread == HostWork::launcher);
+      times.push_back(work->time.count());
+    }
+    return times;
+  };
+  Fsdp elsewhere(options, job);  // no PyTorch, no Python
+  CHECK(hooks(elsewhere, ForwardStart{.layer = 0}).empty());
+  job.python_time = 0.5;
+  Fsdp fsdp(options, job);
+  // half of 2 + 1 ms, as the host is twice as fast
+  CHECK(hooks(fsdp, ForwardStart{.layer = 0}) == std::vector{1.5e-3});
+  CHECK(hooks(fsdp, ForwardStart{.layer = 1}) == std::vector{1.5e-3});
+  CHECK(hooks(fsdp, BackwardStart{.layer = 1}) == std::vector{1.5e-3});
+  CHECK(hooks(fsdp, HookFired{.tensor = 1}).empty());
+  options.sharding = Sharding::optimizer;  // ZeRO-1 wraps no module
+  Fsdp one(options, job);
+  CHECK(hooks(one, ForwardStart{.layer = 0}).empty());
+}
+
 TEST_CASE("FSDP's bytes: padded shards of parameters and gradients", "[fsdp]") {
   // 10 elements on 4 ranks: 3 each, 12 in all.
   auto options = unit_a_layer();

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "sim/core/units.hpp"
+
+namespace gradwire {
+
+/// What the Python of sharded training takes of the thread that launches kernels, beside them:
+/// hooks around modules, views of flat parameters, storage that is given back. Read from
+/// profiles/libraries/sharding_hooks.yaml, with its sources.
+struct ShardingHooks {
+  Seconds unit;          ///< of an FSDP unit, in forward and again in backward
+  Seconds unit_tensor;   ///< and of each tensor in it
+  Seconds zero3_tensor;  ///< of a tensor that DeepSpeed's ZeRO-3 fetches, in each direction
+};
+
+}  // namespace gradwire
