@@ -19,6 +19,10 @@ CopyParts::CopyParts(const FlowProblem& problem) {
     auto& by = problem.is_copy(column) ? by_copies : by_others;
     for (const RowUse& use : problem.columns[column]) by[use.row] = true;
   }
+  parts_.reserve(problem.capacity.size());
+  for (std::size_t row = 0; row < problem.capacity.size(); ++row) {
+    parts_.push_back(problem.parts_of(row));
+  }
   others_.assign(problem.capacity.size(), 0);
   most_.assign(problem.capacity.size(), 0);
   columns_.reserve(problem.columns.size());
@@ -40,7 +44,7 @@ std::uint32_t CopyParts::begin(std::uint32_t column) {
       parts = std::max(parts, most_[use.row]);
     } else {
       others_[use.row] += use.weight;
-      most_[use.row] = std::max(most_[use.row], others_[use.row]);
+      most_[use.row] = std::max(most_[use.row], parts_[use.row] * others_[use.row]);
     }
   }
   return std::min(parts, parts_most);

@@ -28,8 +28,9 @@ class CopyParts {
     std::vector<RowUse> shared;  ///< rows that copies and others use
   };
   std::vector<Column> columns_;        ///< none: no row is shared
+  std::vector<std::uint32_t> parts_;   ///< row -> how many of them are its link
   std::vector<std::uint32_t> others_;  ///< row -> in flight through it
-  std::vector<std::uint32_t> most_;    ///< row -> the most of them so far
+  std::vector<std::uint32_t> most_;    ///< row -> the most of them so far on its link
 };
 
 }  // namespace gradwire

@@ -54,9 +54,10 @@ double FairRates::others_share(const Turns& turns) {
     }
   }
   if (demands_.empty()) return turns.capacity;
-  demands_.push_back({no_stream, 1, 0, Transport::no_cap});
-  return water_level(turns.capacity, demands_,
-                     [](const Demand& one) { return std::pair(one.weight, one.demand); });
+  demands_.push_back({no_stream, turns.port, 0, Transport::no_cap});
+  return turns.port * water_level(turns.capacity, demands_, [](const Demand& one) {
+           return std::pair(one.weight, one.demand);
+         });
 }
 
 void FairRates::leave_rest() {

@@ -45,24 +45,53 @@ std::vector<Row> link_rows(const FlowGraph& graph, const Partition& partition,
   return rows;
 }
 
+/// Which kinds of hops the flows of a column have.
+struct ColumnHops {
+  bool pcie = false;
+  bool network = false;
+
+  ColumnHops& operator|=(const ColumnHops& other) {
+    pcie |= other.pcie;
+    network |= other.network;
+    return *this;
+  }
+};
+
+ColumnHops hops_of(Hop hop) {
+  return {.pcie = hop == Hop::pcie, .network = hop == Hop::network};
+}
+
+/// Copies and messages may take turns on it.
+bool may_have_turns(const Row& row, const std::vector<ColumnHops>& hops) {
+  ColumnHops all;
+  for (const auto& [column, weight] : row) all |= hops[column];
+  return all.pcie && all.network;
+}
+
 /// Rows that weigh the same columns in the same proportion become one, with the least capacity:
-/// up and down link of a ring, or a wide link behind a narrow one.
+/// up and down link of a ring, or a wide link behind a narrow one. Not those on which flows may
+/// take turns, unless they are as large parts of their links: a NIC has one port on each.
+/// @param parts  as FlowProblem has them of the rows before.
 FlowProblem merge_rows(std::vector<Row> rows, const std::vector<double>& capacities,
-                       std::size_t columns) {
+                       const std::vector<std::uint32_t>& parts,
+                       const std::vector<ColumnHops>& hops) {
   FlowProblem problem;
-  problem.columns.resize(columns);
-  std::map<Row, std::uint32_t> known;
+  problem.columns.resize(hops.size());
+  std::map<std::pair<Row, std::uint32_t>, std::uint32_t> known;
   for (std::size_t id = 0; id < rows.size(); ++id) {
     std::uint32_t divisor = 0;
     if (rows[id].empty()) continue;  // of links that hold nothing up
     for (const auto& [column, weight] : rows[id]) divisor = std::gcd(divisor, weight);
     for (auto& [column, weight] : rows[id]) weight /= divisor;
     const double capacity = capacities[id] / divisor;
+    const bool turns = may_have_turns(rows[id], hops);
+    const std::uint32_t of = turns ? divisor * (parts.empty() ? 1 : parts[id]) : 1;
     const auto next = static_cast<std::uint32_t>(problem.capacity.size());
-    const auto [found, is_new] = known.try_emplace(std::move(rows[id]), next);
+    const auto [found, is_new] = known.try_emplace({std::move(rows[id]), of}, next);
     if (is_new) {
       problem.capacity.push_back(capacity);
-      for (const auto& [column, weight] : found->first) {
+      problem.parts.push_back(of);
+      for (const auto& [column, weight] : found->first.first) {
         problem.columns[column].push_back({next, weight});
       }
     } else {
@@ -81,7 +110,11 @@ FlowProblem make_problem(const FlowGraph& graph, const Partition& partition) {
   for (const std::uint32_t link : representative) {
     capacities.push_back(graph.capacities[graph.capacity[link]]);
   }
-  return merge_rows(std::move(rows), capacities, partition.flow_classes);
+  std::vector<ColumnHops> hops(partition.flow_classes);
+  for (std::size_t flow = 0; flow < graph.flow_count(); ++flow) {
+    hops[partition.flow_class[flow]] = hops_of(graph.kinds[graph.kind[flow]].hop);
+  }
+  return merge_rows(std::move(rows), capacities, {}, hops);
 }
 
 class QuotientBuilder {
@@ -213,8 +246,9 @@ class QuotientBuilder {
 
 /// The problem in which each column takes the place that `renamed` gives it; of several in one
 /// place the weights add up.
+/// @param hops  of the old ones.
 FlowProblem join_columns(const FlowProblem& problem, const std::vector<std::uint32_t>& renamed,
-                         std::size_t columns) {
+                         std::size_t columns, const std::vector<ColumnHops>& hops) {
   std::vector<std::map<std::uint32_t, std::uint32_t>> weights(problem.capacity.size());
   for (std::size_t column = 0; column < renamed.size(); ++column) {
     for (const RowUse& use : problem.columns[column]) {
@@ -224,7 +258,11 @@ FlowProblem join_columns(const FlowProblem& problem, const std::vector<std::uint
   std::vector<Row> rows;
   rows.reserve(weights.size());
   for (const auto& row : weights) rows.emplace_back(row.begin(), row.end());
-  return merge_rows(std::move(rows), problem.capacity, columns);
+  std::vector<ColumnHops> joined(columns);
+  for (std::size_t column = 0; column < renamed.size(); ++column) {
+    joined[renamed[column]] |= hops[column];
+  }
+  return merge_rows(std::move(rows), problem.capacity, problem.parts, joined);
 }
 
 bool moves_equally(const GroupClass& group, const std::vector<FlowClass>& classes) {
@@ -273,7 +311,9 @@ bool Quotient::couple() {
       }
     }
   }
-  problem = join_columns(problem, renamed, columns);
+  std::vector<ColumnHops> hops(problem.columns.size());
+  for (const FlowClass& flow : flow_classes) hops[flow.column] = hops_of(flow.kind.hop);
+  problem = join_columns(problem, renamed, columns, hops);
   for (FlowClass& flow : flow_classes) flow.column = renamed[flow.column];
   return true;
 }

@@ -155,7 +155,8 @@ std::vector<std::uint32_t> RouteClasses::pair_rows(const FlowProblem& problem,
       if (dropped[use.row] || !by_others[use.row] || turns_of[use.row] != no_turns) continue;
       turns_of[use.row] = static_cast<std::uint32_t>(turns.size());
       const double both = capacity[use.row];
-      turns.push_back({use.row, static_cast<std::uint32_t>(capacity.size()), both});
+      turns.push_back({use.row, static_cast<std::uint32_t>(capacity.size()), both,
+                       1.0 / problem.parts_of(use.row)});
       capacity.push_back(both);
     }
   }

@@ -19,6 +19,7 @@ struct RouteClasses {
     std::uint32_t others = 0;
     std::uint32_t copies = 0;
     double capacity = 0;  ///< of both together
+    double port = 1;      ///< weight of the others' one port
   };
 
   /// @param in_turn  false: copies are as other flows.

@@ -24,7 +24,13 @@ struct FlowProblem {
   std::vector<std::vector<RowUse>> columns;
   /// [column]: is it one of copies, which take turns with all other flows (Transport); empty: none.
   std::vector<bool> copies{};
+  /// [row]: of so many equal parts of a link it is one: its capacity and weights are the link's,
+  /// divided by their number. Empty: all are whole.
+  std::vector<std::uint32_t> parts{};
 
+  [[nodiscard]] std::uint32_t parts_of(std::size_t row) const {
+    return parts.empty() ? 1 : parts[row];
+  }
   [[nodiscard]] bool is_copy(std::size_t column) const { return !copies.empty() && copies[column]; }
 };
 
@@ -38,8 +44,8 @@ class TooManyFlows : public SimulationError {
 /// Moves flows through shared rows. At any time the rates are max-min fair: as large as possible,
 /// equal where a row limits them, none above its own cap, no row above its capacity.
 ///
-/// On a row that copies and other flows pass and can fill, the others together have one port and
-/// each column of copies another. While copies are on it the others get no more than their port's
+/// On a link that copies and other flows pass and can fill, the others together have one port and
+/// each column of copies another, or as many as its weight on the whole link. While copies are on it the others get no more than their port's
 /// max-min fair share, where every port of copies asks for as much as its flows' caps and each of
 /// its rows let through. Copies share max-min fairly what the others leave.
 class Transport {

@@ -27,6 +27,14 @@ TEST_CASE("A copy begins in as many parts as messages have been beside it at onc
   CHECK(parts.begin(0) == 5);
 }
 
+TEST_CASE("On half of a link a message is two of the whole link's", "[engine][copy-parts]") {
+  FlowProblem problem = port();
+  problem.parts = {2, 1};
+  CopyParts parts(problem);
+  for (int i = 0; i < 3; ++i) (void)parts.begin(1);
+  CHECK(parts.begin(0) == 6);
+}
+
 TEST_CASE("A copy has no more than 16 parts", "[engine][copy-parts]") {
   CopyParts parts(port());
   for (int i = 0; i < 100; ++i) (void)parts.begin(1);

@@ -99,6 +99,9 @@ TEST_CASE("Streams of flows that come and go have the rates of each flow by itse
     for (std::size_t column = 0; with_copies && column < problem.columns.size(); ++column) {
       problem.copies.push_back(random.between(0, 2) == 0);
     }
+    for (std::size_t row = 0; with_copies && row < problem.capacity.size(); ++row) {
+      problem.parts.push_back(static_cast<std::uint32_t>(random.between(1, 3)));
+    }
     FairRates rates(problem, 0);
     std::vector<Flow> flows;
     for (int instant = 0; instant < 60; ++instant) {

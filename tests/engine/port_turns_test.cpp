@@ -112,6 +112,26 @@ TEST_CASE("Two GPUs' copies and a NIC have a third each, two copies of one GPU s
   }
 }
 
+TEST_CASE("GPUs that are alike have a turn each, though their copies move as one flow",
+          "[engine][ports]") {
+  // 0: the switch's link; 1 and 2: the GPUs'; 3: the network. A third of 12 GB/s for each copy and
+  // for both messages.
+  const std::vector<ClusterLink> links{{pcie, 0, LinkKind::pcie},
+                                       {pcie, 0, LinkKind::pcie},
+                                       {pcie, 0, LinkKind::pcie},
+                                       {wire, 0, LinkKind::network}};
+  Pattern copies = flow_over({1, 0, 2, 0});
+  copies.phases.front().flows = {{0, 1, 1.0, 0, 0, 2}, {0, 1, 1.0, 0, 2, 2}};
+  Pattern messages = flow_over({0, 3});
+  messages.phases.front().flows = {{0, 1, 1.0, 0, 0, 2}, {0, 1, 1.0, 0, 0, 2}};
+  for (const Fidelity fidelity : {Fidelity::fluid, Fidelity::coupled, Fidelity::step}) {
+    for (const double end : toy::run(links, {copies, messages},
+                                     {{0, 0, 4'000'000, {}}, {0, 1, 2'000'000, {}}}, fidelity)) {
+      CHECK(end == Approx(1e-3).epsilon(1e-6));
+    }
+  }
+}
+
 TEST_CASE("Our own solver's turns are those of the law, solved anew at every event",
           "[engine][ports]") {
   // Copies of two GPUs and messages to four ends come and go on a switch's link.

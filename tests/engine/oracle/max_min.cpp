@@ -90,6 +90,9 @@ double narrowest(const FlowProblem& problem, std::uint32_t column) {
 /// What copies of a row leave the other flows at least.
 double others_share(const FlowProblem& problem, std::span<const ColumnFlow> flows,
                     std::uint32_t row) {
+  // Of the whole link.
+  const std::uint32_t parts = problem.parts_of(row);
+  const double capacity = parts * problem.capacity[row];
   const RowUse once{.row = 0, .weight = 1};
   std::vector<RowUse> uses;
   std::vector<std::uint32_t> columns;
@@ -107,14 +110,14 @@ double others_share(const FlowProblem& problem, std::span<const ColumnFlow> flow
       continue;
     }
     columns.push_back(flow.column);
-    uses.push_back({0, use->weight});
+    uses.push_back({0, parts * use->weight});
     demands.push_back(flow.cap);
   }
   std::vector<CappedFlow> ports{{{&once, 1}, Transport::no_cap}};
   for (std::size_t port = 0; port < columns.size(); ++port) {
     ports.push_back({{&uses[port], 1}, std::min(demands[port], narrowest(problem, columns[port]))});
   }
-  return max_min_rates({&problem.capacity[row], 1}, ports).front();
+  return max_min_rates({&capacity, 1}, ports).front() / parts;
 }
 
 }  // namespace
