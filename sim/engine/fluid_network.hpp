@@ -9,8 +9,9 @@ namespace gradwire {
 /// The latency of a coupled group's messages is spread over the phase: all its flows get the rate
 /// at which the group, uncontended, would end after the time that pace() gives. So a single
 /// collective is exact against every message simulated, and contention slows the fluids down from
-/// there. An independent flow waits for its latency first and then has the cap of its connections
-/// only. So does a class of whole messages that are sent on, when what it waits for has arrived.
+/// there. An independent flow, or one of a single step, waits for its latency first and then has
+/// the cap of its connections only. So does a class of whole messages that are sent on, when what
+/// it waits for has arrived.
 ///
 /// A coupled phase of an uncontended transfer takes the time for which it is planned: our own
 /// solver is asked for it from the moment on at which another transfer begins, if one does.

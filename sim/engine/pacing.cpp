@@ -9,17 +9,36 @@
 namespace gradwire {
 namespace {
 
-/// The longest way through a pipeline whose flow i takes time(class of i).
-template <class Time>
-auto longest_way(const GroupClass& group, Time time) {
+/// The longest way through a pipeline whose flow i takes time(class of i), with further(class of i)
+/// of one of the flows that it passes, whichever makes it the longest.
+template <class Time, class Further>
+auto longest_way(const std::vector<GroupClass::Stage>& stages, Time time, Further further) {
   using Length = decltype(time(0U));
-  std::vector<Length> end(group.stages.size());
+  std::vector<Length> until(stages.size());   // the flow's end
+  std::vector<Length> behind(stages.size());  // it
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    for (const std::uint32_t before : stages[i].before) {
+      until[i] = std::max(until[i], until[before]);
+    }
+    until[i] += time(stages[i].flow_class);
+  }
   Length longest{};
-  for (std::size_t i = 0; i < group.stages.size(); ++i) {
-    for (const std::uint32_t before : group.stages[i].before)
-      end[i] = std::max(end[i], end[before]);
-    end[i] += time(group.stages[i].flow_class);
-    longest = std::max(longest, end[i]);
+  for (std::size_t i = stages.size(); i-- > 0;) {
+    const std::uint32_t flow_class = stages[i].flow_class;
+    longest = std::max(longest, until[i] + behind[i] + further(flow_class));
+    for (const std::uint32_t before : stages[i].before) {
+      behind[before] = std::max(behind[before], behind[i] + time(flow_class));
+    }
+  }
+  return longest;
+}
+
+/// The same of a group, or of the slowest of its class.
+template <class Time, class Further>
+auto longest_way(const GroupClass& group, Time time, Further further) {
+  auto longest = longest_way(group.stages, time, further);
+  for (const auto& stages : group.otherwise) {
+    longest = std::max(longest, longest_way(stages, time, further));
   }
   return longest;
 }
@@ -29,13 +48,16 @@ double group_time(const Quotient& quotient, const PhaseClasses& phase, const Gro
   const auto message = [&](std::uint32_t flow_class) {
     return message_time(quotient.flow_classes[flow_class], phase.steps, bytes, cost);
   };
+  if (phase.coupling == Coupling::pipeline) {
+    return longest_way(group, message, [&](std::uint32_t flow_class) {
+      return (phase.steps - 1) * message(flow_class);
+    });
+  }
   double longest = 0;
   for (const GroupClass::Member& member : group.members) {
     longest = std::max(longest, message(member.flow_class));
   }
-  return phase.coupling == Coupling::pipeline
-             ? longest_way(group, message) + (phase.steps - 1) * longest
-             : phase.steps * longest;
+  return phase.steps * longest;
 }
 
 }  // namespace
@@ -53,7 +75,8 @@ double message_time(const FlowClass& flow, int steps, double bytes, const Collec
 
 int rounds(const PhaseClasses& phase, const GroupClass& group) {
   if (phase.coupling != Coupling::pipeline) return phase.steps;
-  return longest_way(group, [](std::uint32_t) { return 1; }) + phase.steps - 1;
+  return longest_way(
+      group, [](std::uint32_t) { return 1; }, [&](std::uint32_t) { return phase.steps - 1; });
 }
 
 std::vector<std::vector<double>> pace(const Quotient& quotient, const PatternClasses& pattern,

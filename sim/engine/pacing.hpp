@@ -26,8 +26,8 @@ namespace gradwire {
 ///
 /// With a message's time t_i = latency_i + (share_i * bytes / steps) / fair_rate_i for flow i:
 ///   ring, independent:  steps * max_i t_i
-///   pipeline:           the longest way through it + (steps - 1) * max_i t_i
-///                       (a chain of equal hops: (flows + steps - 1) * t);
+///   pipeline:           of all ways through it the largest sum of t_i + (steps - 1) * the largest
+///                       t_i on it (a chain of equal hops: (flows + steps - 1) * t);
 ///                       of whole messages (steps 1): forwarding_times()
 /// With a measured `cost.uncontended` all are scaled so that the longest of the phases add up to
 /// it.

@@ -167,6 +167,9 @@ class QuotientBuilder {
         phase.groups.push_back({.members = {{id, 1}}, .flows = 1, .stages = {}, .coupled = {}});
       }
     }
+    if (range.coupling == Coupling::pipeline && !forwards_messages(range.coupling, range.steps)) {
+      tell_stages(range, phase);
+    }
     seconds_per_byte = weigh_rows(classes);
     return phase;
   }
@@ -189,15 +192,60 @@ class QuotientBuilder {
       told.members.push_back({flow_class, 0});
     }
     ++told.members[member].count;
-    if (phase.coupling != Coupling::pipeline) return;
-    const bool once = forwards_messages(phase.coupling, phase.steps);
-    stage_[flow] = once ? member : told.flows - 1;
-    if (once && !is_first) return;
+    if (!forwards_messages(phase.coupling, phase.steps)) return;
+    stage_[flow] = member;
+    if (!is_first) return;
     std::vector<std::uint32_t> before;
     for (const std::uint32_t awaited : graph_.awaited_by(flow)) before.push_back(stage_[awaited]);
     std::sort(before.begin(), before.end());
     before.erase(std::unique(before.begin(), before.end()), before.end());
     told.stages.push_back({flow_class, std::move(before)});
+  }
+
+  /// The stages of each class of a phase's groups, and those of others of the class that differ.
+  void tell_stages(const PhaseRange& range, PhaseClasses& phase) {
+    for (std::uint32_t begin = range.flow_begin; begin < range.flow_end;) {
+      const std::uint32_t group = graph_.group[begin];
+      std::uint32_t end = begin;
+      while (end < range.flow_end && graph_.group[end] == group) ++end;
+      GroupClass& told = phase.groups[groups_[partition_.group_class[group]].index];
+      if (told.stages.empty()) {
+        told.stages = stages_of(begin, end);
+      } else if (!has_stages(begin, told.stages) &&
+                 std::ranges::none_of(told.otherwise, [&](const auto& stages) {
+                   return has_stages(begin, stages);
+                 })) {
+        told.otherwise.push_back(stages_of(begin, end));
+      }
+      begin = end;
+    }
+  }
+
+  /// Of the group whose flows these are.
+  [[nodiscard]] std::vector<GroupClass::Stage> stages_of(std::uint32_t begin,
+                                                         std::uint32_t end) const {
+    std::vector<GroupClass::Stage> stages;
+    stages.reserve(end - begin);
+    for (std::uint32_t flow = begin; flow < end; ++flow) {
+      GroupClass::Stage& stage = stages.emplace_back();
+      stage.flow_class = partition_.flow_class[flow];
+      for (const std::uint32_t awaited : graph_.awaited_by(flow)) {
+        stage.before.push_back(awaited - begin);
+      }
+    }
+    return stages;
+  }
+
+  /// Whether they are those of the group that begins there, which has as many.
+  [[nodiscard]] bool has_stages(std::uint32_t begin,
+                                const std::vector<GroupClass::Stage>& stages) const {
+    std::uint32_t flow = begin;
+    return std::ranges::all_of(stages, [&](const GroupClass::Stage& stage) {
+      const bool alike = stage.flow_class == partition_.flow_class[flow];
+      return std::ranges::equal(graph_.awaited_by(flow++), stage.before, {},
+                                [&](std::uint32_t awaited) { return awaited - begin; }) &&
+             alike;
+    });
   }
 
   /// Sets the fair rates of a phase's flow classes. @return seconds per byte of its bottleneck.

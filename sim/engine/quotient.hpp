@@ -35,6 +35,8 @@ struct GroupClass {
   std::uint32_t flows = 0;      ///< of one group
   /// Of a pipeline: all its flows, in the pattern's order, or a flow of each member, in theirs.
   std::vector<Stage> stages;
+  /// The same of groups of this class that pass such flows in another order: each that there is.
+  std::vector<std::vector<Stage>> otherwise{};
   /// Where couple() made one flow of the group: its column, and what it moves.
   struct Coupled {
     std::uint32_t column = 0;

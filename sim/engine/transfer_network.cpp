@@ -180,7 +180,7 @@ TransferNetwork::PlannedPhase TransferNetwork::plan_flows(const PhaseClasses& ph
     for (const GroupClass::Member& member : group.members) {
       const FlowClass& flow = quotient_.flow_classes[member.flow_class];
       const double moved = flow.kind.share * bytes;
-      const bool is_paced = phase.coupling != Coupling::independent || cost.uncontended;
+      const bool is_paced = moves_as_one(phase.coupling, phase.steps) || cost.uncontended;
       paced &= is_paced && moved / times[g] <= flow.fair_rate;
       const double waits = is_paced ? 0 : phase.steps * message_latency(flow, cost);
       planned.flows.push_back(
@@ -196,14 +196,17 @@ TransferNetwork::PlannedPhase TransferNetwork::plan_messages(
     const PhaseClasses& phase, double bytes, const CollectiveCost& cost,
     const std::vector<double>& times) const {
   PlannedPhase planned;
+  const bool streams = moves_as_one(phase.coupling, phase.steps);
   for (std::size_t g = 0; g < phase.groups.size(); ++g) {
     const GroupClass& group = phase.groups[g];
     for (const GroupClass::Member& member : group.members) {
       const FlowClass& flow = quotient_.flow_classes[member.flow_class];
       const double message = flow.kind.share * bytes / phase.steps;
-      // A measured time is spread evenly over the messages that follow each other.
-      const double cap =
-          cost.uncontended ? message * rounds(phase, group) / times[g] : flow.kind.ceiling;
+      // A measured time is spread evenly over the messages that follow each other; else a flow of a
+      // coupled phase has its price's rate, whoever waits meanwhile.
+      const double cap = cost.uncontended ? message * rounds(phase, group) / times[g]
+                         : streams        ? flow.fair_rate
+                                          : flow.kind.ceiling;
       planned.flows.push_back({flow.column, message, cap, Seconds{message_latency(flow, cost)}});
     }
   }

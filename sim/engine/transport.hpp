@@ -45,9 +45,10 @@ class TooManyFlows : public SimulationError {
 /// equal where a row limits them, none above its own cap, no row above its capacity.
 ///
 /// On a link that copies and other flows pass and can fill, the others together have one port and
-/// each column of copies another, or as many as its weight on the whole link. While copies are on it the others get no more than their port's
-/// max-min fair share, where every port of copies asks for as much as its flows' caps and each of
-/// its rows let through. Copies share max-min fairly what the others leave.
+/// each column of copies another, or as many as its weight on the whole link. While copies are on
+/// it the others get no more than their port's max-min fair share, where every port of copies asks
+/// for as much as its flows' caps and each of its rows let through. Copies share max-min fairly
+/// what the others leave.
 class Transport {
  public:
   /// The name of a flow in flight, chosen by who starts it.

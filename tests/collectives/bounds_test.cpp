@@ -69,9 +69,10 @@ bool is_same_way(const Way& a, std::size_t size_a, const Way& b, std::size_t siz
 }
 
 /// Seconds of each size, alone, one after the other on one engine.
-std::vector<double> times(const Cluster& cluster, const Way& way) {
+std::vector<double> times(const Cluster& cluster, const Way& way,
+                          Fidelity fidelity = Fidelity::fluid) {
   EngineOptions options;
-  options.fidelity = Fidelity::fluid;
+  options.fidelity = fidelity;
   options.slack = 0;  // SimGrid would allow only one engine in this program
   options.one_at_a_time = true;
   const auto engine = make_engine(cluster, way.patterns, options);
@@ -276,6 +277,23 @@ TEST_CASE("All-reduce among ranks that do the sums sends 2(n-1) times the size",
       }
     }
   }
+}
+
+TEST_CASE("A collective alone takes what its messages take one by one", "[collectives][bounds]") {
+  int compared = 0;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    const test::RandomCluster on = test::random_cluster(seed);
+    for (const auto& [what, way] : all_ways(on)) {
+      const std::vector<double> taken = times(*on.cluster, way);
+      const std::vector<double> by_message = times(*on.cluster, way, Fidelity::step);
+      INFO("seed " << seed << ", " << what);
+      for (std::size_t i = 0; i < sizes.size(); ++i) {
+        CHECK(by_message[i] == Approx(taken[i]).epsilon(rounding));
+        ++compared;
+      }
+    }
+  }
+  CHECK(compared >= seeds * 30 * 6);
 }
 
 TEST_CASE("More bytes never take less time", "[collectives][bounds]") {

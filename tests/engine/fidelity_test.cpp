@@ -41,6 +41,79 @@ TEST_CASE("Fluid and coupled are exact for a single collective", "[engine][fidel
   }
 }
 
+/// A line of ranks, or a ring of all, by one bus and ports of their own; rank 1's has a latency.
+std::vector<ClusterLink> bus_and_ports(int ranks, double late) {
+  std::vector<ClusterLink> links(static_cast<std::size_t>(ranks) + 1, {1e12, 0, LinkKind::pcie});
+  links[0].capacity = 1e9;
+  links[2].latency = late;
+  return links;
+}
+Pattern by_bus(int ranks, Coupling coupling, int steps) {
+  Pattern pattern;
+  pattern.algorithm = "by bus";
+  pattern.ranks = ranks;
+  Phase phase;
+  phase.coupling = coupling;
+  phase.steps = steps;
+  const int flows = coupling == Coupling::ring ? ranks : ranks - 1;
+  for (int rank = 0; rank < flows; ++rank) {
+    const auto begin = static_cast<std::uint32_t>(pattern.path_links.size());
+    pattern.path_links.insert(pattern.path_links.end(), {0, rank + 1});
+    phase.flows.push_back({rank, (rank + 1) % ranks, 1, 0, begin, 2});
+  }
+  pattern.phases.push_back(phase);
+  return pattern;
+}
+
+TEST_CASE("A message has no more of its links than while all of its collective move",
+          "[engine][fidelity]") {
+  const Fidelity fidelity = GENERATE(Fidelity::fluid, Fidelity::coupled, Fidelity::step);
+  const std::vector<toy::Start> one = {{0, 0, 64'000'000}};
+  // A quarter of a bus of 1 GB/s for each of four hops: a piece of 1 MB takes 4 ms, 64 of them that
+  // follow each other over four hops 4 + 63 times as long. (Alone on the bus the first takes 1 ms.)
+  CHECK(toy::run(bus_and_ports(5, 0), {by_bus(5, Coupling::pipeline, 64)}, one, fidelity)[0] ==
+        Approx(67 * 4e-3));
+  // A ring of four in 16 steps: 16 ms on the bus for each message, and 5 ms more for those of
+  // rank 1, beside which the bus idles.
+  CHECK(toy::run(bus_and_ports(4, 5e-3), {by_bus(4, Coupling::ring, 16)}, one, fidelity)[0] ==
+        Approx(16 * 21e-3));
+}
+
+TEST_CASE("The slowest hop of a pipeline holds up those alone that are on its way",
+          "[engine][fidelity]") {
+  const Fidelity fidelity = GENERATE(Fidelity::fluid, Fidelity::coupled, Fidelity::step);
+  // From rank 0 over 1 and 2 to 3, and to 4 at half the rate: 8 pieces of 1 MB, 1 ms a hop on the
+  // long way, 3 + 7 ms, and 2 ms on the short one, 2 + 7 x 2 ms.
+  std::vector<ClusterLink> links(4, {1e9, 0, LinkKind::pcie});
+  links[3].capacity /= 2;
+  Pattern tree;
+  tree.algorithm = "tree";
+  tree.ranks = 5;
+  tree.path_links = {0, 1, 2, 3};
+  tree.phases.push_back(
+      {.flows = {{0, 1, 1, 0, 0, 1}, {1, 2, 1, 0, 1, 1}, {2, 3, 1, 0, 2, 1}, {0, 4, 1, 0, 3, 1}},
+       .steps = 8,
+       .coupling = Coupling::pipeline});
+  CHECK(toy::run(links, {tree}, {{0, 0, 8'000'000}}, fidelity)[0] == Approx(16e-3));
+}
+
+TEST_CASE("Rings of two that exchange once share a link from when their latencies are over",
+          "[engine][fidelity]") {
+  const Fidelity fidelity = GENERATE(Fidelity::fluid, Fidelity::coupled, Fidelity::step);
+  // Each of two at once: 3 ms before the first byte, then 8 MB at half of 1 GB/s.
+  std::vector<ClusterLink> links(2, {1e9, 3e-3, LinkKind::pcie});
+  Pattern ring;
+  ring.algorithm = "ring";
+  ring.ranks = 2;
+  ring.path_links = {0, 1};
+  ring.phases.push_back(
+      {.flows = {{0, 1, 1, 0, 0, 1}, {1, 0, 1, 0, 1, 1}}, .steps = 1, .coupling = Coupling::ring});
+  for (const double end :
+       toy::run(links, {ring}, {{0, 0, 8'000'000}, {0, 0, 8'000'000}}, fidelity)) {
+    CHECK(end == Approx(19e-3));
+  }
+}
+
 /// Rank r sends the whole size to all r + 2^i, 2^i > r, when it has it: by its port, or all by one
 /// bus.
 Pattern whole_message_tree(int ranks, bool bus) {

@@ -264,8 +264,11 @@ TEST_CASE("every message by itself takes what the flows of a collective take",
                   if (job.world_size() > 16) return std::nullopt;
                   job.jitter = false;
                   job.fidelity = "fluid";
-                  if (job.seed % 3 == 0) job.collective = "{library: mpi}";
-                  if (job.seed % 3 == 1) job.collective = "{library: gloo}";
+                  const std::vector<std::string> libraries = {"mpi", "gloo", "flows",
+                                                              "flows, algorithm: tree", "nccl"};
+                  job.collective =
+                      fmt::format("{{library: {}}}",
+                                  libraries[static_cast<std::size_t>(job.seed) % libraries.size()]);
                   TrainingJob after = job;
                   after.fidelity = "step";
                   return after;
