@@ -45,7 +45,7 @@ void append_catalogue(Json& list, const std::string& kind, const std::vector<Ent
     list.push_back({{"name", entry.name},
                     {"kind", kind},
                     {"summary", entry.summary},
-                    {"parameters", options_json(entry.parameters)}});
+                    {"parameters", options_json(config::parameters_of(entry))}});
   }
 }
 

@@ -59,8 +59,8 @@ constexpr bool forwards_messages(Coupling coupling, int steps) {
   return coupling == Coupling::pipeline && steps == 1;
 }
 
-/// Its flows advance together, as one body. In one step nothing does: whole messages are sent on, or
-/// none is.
+/// Its flows advance together, as one body. In one step nothing does: whole messages are sent on,
+/// or none is.
 constexpr bool moves_as_one(Coupling coupling, int steps) {
   return coupling != Coupling::independent && steps > 1;
 }

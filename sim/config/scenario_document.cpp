@@ -40,8 +40,9 @@ template <class Entry>
 bool has_knob(const std::vector<Entry>& catalogue, const std::string& name,
               const std::string& knob) {
   const auto entry = std::ranges::find(catalogue, name, &Entry::name);
-  return entry != catalogue.end() &&
-         std::ranges::find(entry->parameters, knob, &KeyInfo::name) != entry->parameters.end();
+  if (entry == catalogue.end()) return false;
+  const auto& parameters = parameters_of(*entry);
+  return std::ranges::find(parameters, knob, &KeyInfo::name) != parameters.end();
 }
 
 /// What a section chose, and how to forget the knobs of the former choice.

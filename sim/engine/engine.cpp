@@ -111,6 +111,7 @@ Choice choose(const Work& work, const EngineOptions& options) {
     return {Fidelity::step, "asked for", true};
   }
   if (options.fidelity != Fidelity::automatic) return {options.fidelity, "asked for", true};
+  if (work.messages == 0) return {Fidelity::step, "no message is sent", false};
   if (work.ranks > automatic_step_ranks_max) {
     return {Fidelity::fluid,
             fmt::format("{} ranks, more than {}", work.ranks, automatic_step_ranks_max), false};

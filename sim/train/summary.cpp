@@ -317,8 +317,10 @@ RunResult Summary::result(const Plans& plans, const Network& network, Seconds en
   add_links(result, network, end);
   const auto& stats = network.stats();
   result.fidelity = independent_ ? "worker" : stats.fidelity;
-  result.fidelity_why =
-      independent_ ? "every rank is asynchronous, its messages " + stats.fidelity : stats.why;
+  result.fidelity_why = !independent_ ? stats.why
+                        : stats.flows == 0
+                            ? "every rank is by itself, and sends no message"
+                            : "every rank is asynchronous, its messages " + stats.fidelity;
   result.engine_solver = stats.flows == 0 ? "none" : stats.solver;
   if (result.engine_solver == "simgrid") result.engine_simgrid = simgrid_version();
   result.engine_links = stats.links;

@@ -99,7 +99,7 @@ TEST_CASE("Declared keys say their default, range, unit and choices", "[config][
   REQUIRE(keys.size() == 7);
   CHECK(keys[0].fallback == "3");
   CHECK(describe(keys[0].value) == "count, 1 to 64");
-  CHECK(keys[1].fallback == "0.002 s");
+  CHECK(keys[1].fallback == "2 ms");
   CHECK(keys[1].value.units == std::vector<std::string>{"s", "ms", "us", "ns"});
   CHECK(keys[2].fallback == "none");
   CHECK(describe(keys[2].value) == "share, 0 % to 100 %");

@@ -79,6 +79,14 @@ TEST_CASE("counts, factors and switches are bare", "[config][units]") {
   CHECK_THROWS_WITH(read<std::string>("[a]"), "s.yaml:1:1: 'key' is a list; expected text");
 }
 
+TEST_CASE("a time is shown in the largest unit of which it is one or more", "[config][units]") {
+  CHECK(bound_text(Seconds{0}) == "0 s");
+  CHECK(bound_text(Seconds{1e6}) == "1000000 s");
+  CHECK(bound_text(Seconds{0.1968e-3}) == "196.8 us");
+  CHECK(bound_text(Seconds{1e-3}) == "1 ms");
+  CHECK(bound_text(Seconds{0.25e-9}) == "0.25 ns");
+}
+
 TEST_CASE("a size is shown in the largest unit that is exact", "[config][units]") {
   CHECK(bound_text(Bytes{25 * 1024 * 1024}) == "25 MiB");
   CHECK(bound_text(Bytes{1'000'000}) == "1 MB");

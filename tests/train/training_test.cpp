@@ -25,6 +25,7 @@ TEST_CASE("without communication an iteration is the profile's", "[training]") {
   CHECK(part(result, Part::optimizer) == Approx(1e-3));
   CHECK(part(result, Part::host) == Approx(2e-3));
   CHECK(result.collectives == 0);
+  CHECK(result.fidelity_why == "every rank is by itself, and sends no message");
 }
 
 TEST_CASE("BSP exposes its whole all-reduce", "[training]") {

@@ -174,21 +174,21 @@ std::vector<KeyInfo> user_keys() {
 const std::vector<CollectiveEntry>& collective_catalogue() {
   static const std::vector<CollectiveEntry> catalogue = {
       {"nccl", "NCCL's choice of algorithm and protocol by its own cost model, or a measured table",
-       nccl_keys(), read_nccl},
+       nccl_keys, read_nccl},
       {"gloo",
        "Gloo under PyTorch's ProcessGroupGloo: segmented ring, broadcast tree, two collectives at "
        "a time, over TCP and host memory",
-       gloo_fields().keys(), read_gloo},
+       [] { return gloo_fields().keys(); }, read_gloo},
       {"mpi", "Open MPI's coll/tuned with its fixed decisions, over TCP and host memory",
-       mpi_fields().keys(), read_mpi},
+       [] { return mpi_fields().keys(); }, read_mpi},
       {"user",
        "your own line, alpha + size / bandwidth, for every collective by the ring, or one for each "
        "algorithm, of which the lowest counts",
-       user_keys(), read_user},
+       user_keys, read_user},
       {"flows",
        "no library: what an algorithm's messages take on the links, with no launch, protocol or "
        "table",
-       flows_fields().keys(), read_flows},
+       [] { return flows_fields().keys(); }, read_flows},
   };
   return catalogue;
 }
@@ -206,7 +206,7 @@ Section collective_section() {
   section.chosen_by = "library";
   section.chosen_default = library_key().fallback;
   for (const CollectiveEntry& library : collective_catalogue()) {
-    section.variants.push_back({library.name, library.parameters});
+    section.variants.push_back({library.name, library.parameters()});
   }
   return section;
 }

@@ -15,8 +15,8 @@ namespace gradwire::config {
 /// A collective library: how its collectives are priced.
 struct CollectiveEntry {
   std::string name;
-  std::string summary;  ///< one line
-  std::vector<KeyInfo> parameters;
+  std::string summary;                   ///< one line
+  std::vector<KeyInfo> (*parameters)();  ///< Gloo's defaults are read from its file
   /// Reads the knobs of the `collective:` mapping; the caller has read `library` and calls
   /// finish().
   std::shared_ptr<const CollectiveLibrary> (*read)(YamlMap& map,

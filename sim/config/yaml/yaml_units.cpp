@@ -234,7 +234,13 @@ std::string bound_text(double bound) {
   return fmt::format("{:.15g}", bound);
 }
 std::string bound_text(Seconds bound) {
-  return fmt::format("{:.15g} s", bound.count());
+  constexpr double rounding = 1e-12;
+  const auto* unit = time_units.data();
+  const auto* const least = unit + time_units.size() - 1;
+  if (bound > Seconds{0}) {
+    while (unit != least && bound.count() < unit->scale * (1 - rounding)) ++unit;
+  }
+  return fmt::format("{:.12g} {}", bound.count() / unit->scale, unit->name);
 }
 std::string bound_text(Bytes bound) {
   const Unit* best = size_units.data();

@@ -65,7 +65,8 @@ T read_value(const YamlValue& value, const std::string& name, const Range<T>& ra
   return Written<T>::read(value, name, range);
 }
 
-/// A quantity as a message shows it: "1", "0 s", "25 MiB" (the largest unit that is exact).
+/// A quantity as a message shows it: "1", "0 s", "196.8 us" (a time in the largest unit of
+/// which it is one or more), "25 MiB" (the largest unit that is exact).
 std::string bound_text(double bound);
 std::string bound_text(Seconds bound);
 std::string bound_text(Bytes bound);
