@@ -42,15 +42,21 @@ FairRates::FairRates(const FlowProblem& problem, double slack, bool in_turn)
         static_cast<std::uint32_t>(turns_.size());
     turns_.push_back({turns});
   }
-  was_.assign(rows_.size(), 0);
+  of_filling_.resize(rows_.size());
+  of_beside_.resize(rows_.size());
+  limited_rate_.assign(rows_.size(), unlike);
   level_.assign(rows_.size(), Transport::no_cap);
+  level_beside_ = level_;
   members_.resize(rows_.size());
   limited_.resize(rows_.size());
   for (std::size_t route = 0; route < first_.size(); ++route) {
     uses_most_ = std::max<std::size_t>(uses_most_, routes_.begin[route + 1] - routes_.begin[route]);
   }
+  others_most_ = std::max<std::size_t>(uses_most_, 1) - 1;
   // Mostly one of each route class at most: they must not be moved as they come.
   streams_.reserve(first_.size());
+  rate_.reserve(first_.size());
+  limit_.reserve(first_.size());
   position_.reserve(first_.size() * uses_most_);
 }
 
@@ -69,6 +75,8 @@ FairRates::StreamId FairRates::stream_of(std::uint32_t route, double cap) {
   *end = id;
   if (id == streams_.size()) {
     streams_.emplace_back();
+    rate_.emplace_back();
+    limit_.push_back(no_row);
     position_.resize(position_.size() + uses_most_);
   }
   streams_[id] = {.route = route,
@@ -76,6 +84,7 @@ FairRates::StreamId FairRates::stream_of(std::uint32_t route, double cap) {
                   .uses_end = routes_.begin[route + 1],
                   .cap = cap,
                   .bound = cap};
+  rate_[id] = 0;
   enter_rows(id);
   return id;
 }
@@ -109,23 +118,61 @@ void FairRates::leave_rows(StreamId id) {
     if (hole < members.size()) position(members[hole].stream, members[hole].use) = hole;
     if (members.empty()) rows_[use.row].load = 0;
   }
-  limit_by(id, no_row);
+  limit_by(id, no_row, 0);
 }
 
-void FairRates::limit_by(StreamId id, std::uint32_t row) {
-  Stream& stream = streams_[id];
-  if (stream.limit == row) return;
-  if (stream.limit != no_row) {
-    auto& left = limited_[stream.limit];
-    left[stream.limited_at] = left.back();
-    streams_[left.back()].limited_at = stream.limited_at;
-    left.pop_back();
+void FairRates::limit_by(StreamId id, std::uint32_t row, double rate) {
+  if (limit_[id] != row) {
+    if (limit_[id] != no_row) take_from(limited_[limit_[id]], id);
+    limit_[id] = row;
+    changed_.push_back(id);
+    if (row != no_row) put_into(limited_[row], id, row);
   }
-  stream.limit = row;
-  changed_.push_back(id);
-  if (row == no_row) return;
-  stream.limited_at = static_cast<std::uint32_t>(limited_[row].size());
-  limited_[row].push_back(id);
+  set_rate(id, rate);
+}
+
+void FairRates::take_from(LimitedList& list, StreamId id) {
+  const std::uint32_t hole = streams_[id].limited_at;
+  list.streams[hole] = list.streams.back();
+  streams_[list.streams.back().stream].limited_at = hole;
+  list.streams.pop_back();
+  const auto last = list.others.end() - static_cast<std::ptrdiff_t>(others_most_);
+  std::copy(last, list.others.end(),
+            list.others.begin() + static_cast<std::ptrdiff_t>(hole * others_most_));
+  list.others.erase(last, list.others.end());
+}
+
+void FairRates::put_into(LimitedList& list, StreamId id, std::uint32_t row) {
+  Stream& stream = streams_[id];
+  stream.limited_at = static_cast<std::uint32_t>(list.streams.size());
+  Limited limited{.stream = id, .count = stream.count, .bound = stream.bound};
+  list.others.resize(list.others.size() + others_most_);
+  RowUse* others = list.others.data() + list.others.size() - others_most_;
+  for (const RowUse& use : uses_of(stream)) {
+    if (use.row == row) {
+      limited.weight = use.weight;
+    } else {
+      others[limited.others++] = use;
+    }
+  }
+  list.streams.push_back(limited);
+}
+
+void FairRates::set_rate(StreamId id, double rate) {
+  const std::uint32_t row = limit_[id];
+  if (row == no_row) {
+    rate_[id] = rate;
+    return;
+  }
+  double& all = limited_rate_[row];
+  const auto& streams = limited_[row].streams;
+  if (streams.size() == 1) all = rate;
+  if (all == rate) return;
+  if (all != unlike) {
+    for (const Limited& one : streams) rate_[one.stream] = all;
+    all = unlike;
+  }
+  rate_[id] = rate;
 }
 
 FairRates::StreamId FairRates::add(std::uint32_t column, double cap, std::uint32_t flows) {
@@ -135,16 +182,17 @@ FairRates::StreamId FairRates::add(std::uint32_t column, double cap, std::uint32
   Stream& stream = streams_[id];
   const bool is_new = stream.count == 0;
   stream.count += flows;
+  note_limited(id);
   for (const RowUse& use : uses_of(stream)) {
     const double weight = static_cast<double>(use.weight) * flows;
     rows_[use.row].weight += weight;
-    rows_[use.row].load += weight * stream.rate;
+    rows_[use.row].load += weight * rate(id);
     check_load(use.row);
     ask_turns(use.row);
     note_turns(use.row);
   }
   bound(route);
-  if (is_new && stream.rate == 0) enter(id);
+  if (is_new && rate(id) == 0) enter(id);
   return id;
 }
 
@@ -153,10 +201,11 @@ void FairRates::remove(StreamId id, std::uint32_t flows) {
   assert(flows <= stream.count);
   const std::uint32_t route = stream.route;
   stream.count -= flows;
+  note_limited(id);
   for (const RowUse& use : uses_of(stream)) {
     const double weight = static_cast<double>(use.weight) * flows;
     rows_[use.row].weight -= weight;
-    rows_[use.row].load -= weight * stream.rate;
+    rows_[use.row].load -= weight * rate(id);
     check_load(use.row);
     ask_turns(use.row);
     note_turns(use.row);
@@ -186,33 +235,35 @@ void FairRates::bound(std::uint32_t route) {
 void FairRates::bound(StreamId id, double level) {
   Stream& stream = streams_[id];
   stream.bound = std::min(stream.cap, level);
-  const bool rises = stream.limit == no_row && stream.rate < stream.bound;
-  if (rises || stream.rate > stream.bound) enter(id);
+  note_limited(id);
+  const bool rises = limit_[id] == no_row && rate(id) < stream.bound;
+  if (rises || rate(id) > stream.bound) enter(id);
 }
 
 void FairRates::enter(StreamId id) {
-  Stream& stream = streams_[id];
+  const Stream& stream = streams_[id];
   assert(stream.bound < Transport::no_cap || !uses_of(stream).empty());
   // What the others have on its full rows.
-  double rate = stream.bound;
+  const double before = rate(id);
+  double after = stream.bound;
   std::uint32_t limit = no_row;
   for (const RowUse& use : uses_of(stream)) {
-    if (level_[use.row] >= rate) continue;
-    rate = level_[use.row];
+    if (level_[use.row] >= after) continue;
+    after = level_[use.row];
     limit = use.row;
   }
-  if (rate == Transport::no_cap) {
-    limit_by(id, narrowest(stream));
-    fill_anew(stream.limit);
+  if (after == Transport::no_cap) {
+    limit = narrowest(stream);
+    limit_by(id, limit, before);
+    fill_anew(limit);
     return;
   }
   // A row that is filled anew has to meet it.
   for (const RowUse& use : uses_of(stream)) {
     if (rows_[use.row].filled == 1) limit = use.row;
   }
-  limit_by(id, limit);
-  const double faster = rate - stream.rate;
-  stream.rate = rate;
+  limit_by(id, limit, after);
+  const double faster = after - before;
   if (limit == no_row) changed_.push_back(id);
   for (const RowUse& use : uses_of(stream)) {
     rows_[use.row].load += use.weight * stream.count * faster;
@@ -229,7 +280,8 @@ bool FairRates::is_off(std::uint32_t row, double load) const {
 
 void FairRates::fill_anew(std::uint32_t row) {
   if (std::exchange(rows_[row].filled, 1) == 1) return;
-  was_[row] = std::exchange(level_[row], Transport::no_cap);
+  of_filling_[row].was = std::exchange(level_[row], Transport::no_cap);
+  level_beside_[row] = is_filling;
   filling_.push_back(row);
 }
 

@@ -50,10 +50,14 @@ class FairRates {
   /// Makes the rates fair again. @return what changed, until the next call.
   Changes update();
   /// Bytes per second of each flow. REQUIRES: update() since one was added.
-  [[nodiscard]] double rate(StreamId stream) const { return streams_[stream].rate; }
+  [[nodiscard]] double rate(StreamId stream) const {
+    const std::uint32_t row = limit_[stream];
+    const bool alike = row != no_row && limited_rate_[row] != unlike;
+    return alike ? limited_rate_[row] : rate_[stream];
+  }
   /// The row whose level is the stream's rate, up to rounding; no_row: none is. REQUIRES: as
   /// rate().
-  [[nodiscard]] std::uint32_t limit(StreamId stream) const { return streams_[stream].limit; }
+  [[nodiscard]] std::uint32_t limit(StreamId stream) const { return limit_[stream]; }
   /// Bytes per second of each flow that the row limits; 0: it limits none. REQUIRES: as rate().
   [[nodiscard]] double level(std::uint32_t row) const { return is_full(row) ? level_[row] : 0; }
   /// How many rows there are: those of the problem that take part, in their order.
@@ -68,52 +72,81 @@ class FairRates {
     std::uint32_t weight = 1;
   };
   static constexpr double unknown = -1;
+  static constexpr double is_filling = -1;  ///< below all levels
+  static constexpr double unlike = -1;      ///< no rate
   /// A row is full within this share of its capacity: sums over some thousand members are exact to
   /// 1e-13.
   static constexpr double full_within = 1e-12;
   static constexpr StreamId no_stream = std::numeric_limits<StreamId>::max();
-  /// So many streams ahead of the one that is met, another and what it passes are fetched from
-  /// memory: they lie anywhere in some megabytes. What only fetches has no effect, to g++ 12, which
-  /// takes calls of it out: it is always inlined.
+  /// So many streams ahead of the one that is looked at, another is fetched from memory: they lie
+  /// anywhere in some megabytes. What only fetches has no effect, to g++ 12, which takes calls of
+  /// it out: it is always inlined.
   static constexpr std::size_t streams_ahead = 6;
-  static constexpr std::size_t uses_ahead = 3;
 
   struct alignas(64) Row {  // a cache line: each met stream visits all of its own
     double capacity = 0;
     double load = 0;
     double weight = 0;            ///< of all flows
-    double left = 0;              ///< filled anew: capacity less what is given; beside it: new load
+    double left = 0;              ///< filled anew: capacity less what is given
     double left_weight = 0;       ///< filled anew: of flows met and not yet given a rate
-    std::uint32_t met_begin = 0;  ///< filled anew: its first in `met_of_`
+    std::uint32_t met_begin = 0;  ///< filled anew: its first in `met_of_`, and how many there
     std::uint32_t met_count = 0;
-    std::uint32_t round = 0;   ///< of the last filling that it was beside
     std::uint32_t filled = 0;  ///< 1: anew; a number, to be added where a branch would be guessed
     std::uint32_t turns = no_row;  ///< index into `turns_`
+  };
+  /// Of a row that is not filled anew.
+  struct Beside {
+    double load = 0;          ///< with the new rates
+    std::uint32_t round = 0;  ///< of the last filling that changed it
   };
   /// A row of others and one of copies.
   struct Turns : RouteClasses::Turns {
     bool moved = false;  ///< the others' load may be another: it is in `moved_`
     bool asked = false;  ///< copies have come or gone: it is in `asked_`
   };
-  struct alignas(64) Stream {  // a cache line: most are met one by one
+  /// Of a row that is filled anew.
+  struct Filling {
+    /// Streams that it does not meet are no faster; no_cap: unknown.
+    double was = 0;
+    /// The least of the bounds of those that nobody else meets, and of levels beside them.
+    double ceiling = Transport::no_cap;
+    std::uint32_t alone = 0;      ///< how many those are
+    std::uint32_t own_begin = 0;  ///< in what it has of `met_of_`, of those that it limits
+    std::uint32_t own_end = 0;
+  };
+  struct Stream {
     std::uint32_t route = 0;
     std::uint32_t uses_begin = 0;  ///< of its route class
     std::uint32_t uses_end = 0;
     std::uint32_t count = 0;  ///< flows
     double cap = 0;
     double bound = 0;  ///< the cap, or less where the route class's own rows let through less
-    double rate = 0;
-    std::uint32_t limit = no_row;  ///< the row whose level is its rate; no_row: the bound is
     std::uint32_t limited_at = 0;  ///< index in the row's `limited_`
-    std::uint32_t round = 0;       ///< of the filling in which it was met last
+    std::uint32_t round = 0;       ///< of the filling in which it joined last
     StreamId next = no_stream;     ///< of its route class
   };
-  /// A stream in a filling.
+  /// A stream that a row limits, with all that it is asked for when the row is filled anew: most
+  /// are met there alone, thousands one after the other.
+  struct Limited {
+    StreamId stream = 0;
+    std::uint32_t weight = 1;  ///< on that row
+    std::uint32_t count = 0;
+    std::uint32_t others = 0;  ///< how many other rows it passes
+    double bound = 0;
+  };
+  struct LimitedList {
+    std::vector<Limited> streams;
+    std::vector<RowUse> others;  ///< `others_most_` for each, those of other rows
+  };
+  /// A stream in a filling, that several rows meet or that has joined.
   struct Met {
     StreamId id = 0;
     std::uint32_t next_limit = no_row;  ///< of `next`, else of `ceiling`
-    std::uint32_t uses_begin = 0;
-    std::uint32_t uses_end = 0;
+    std::uint32_t row = no_row;         ///< that limits it and is filled anew
+    std::uint32_t weight = 0;           ///< on that row
+    std::uint32_t limited_at = 0;       ///< there
+    std::uint32_t uses_count = 0;
+    const RowUse* uses = nullptr;  ///< of other rows
     double count = 0;
     double rate = 0;
     double ceiling = 0;     ///< the bound, and the levels of full rows not filled anew
@@ -128,8 +161,7 @@ class FairRates {
   };
 
   [[nodiscard]] bool is_full(std::uint32_t row) const { return level_[row] < Transport::no_cap; }
-  /// Of a stream, or one that is met.
-  [[nodiscard]] std::span<const RowUse> uses_of(const auto& stream) const {
+  [[nodiscard]] std::span<const RowUse> uses_of(const Stream& stream) const {
     return {routes_.uses.data() + stream.uses_begin, routes_.uses.data() + stream.uses_end};
   }
   StreamId stream_of(std::uint32_t route, double cap);
@@ -153,8 +185,18 @@ class FairRates {
   }
   void enter_rows(StreamId id);
   void leave_rows(StreamId id);
-  /// Moves a stream to the row that limits it now.
-  void limit_by(StreamId id, std::uint32_t row);
+  /// Moves a stream to the row that limits it now, and gives it its rate.
+  void limit_by(StreamId id, std::uint32_t row, double rate);
+  void take_from(LimitedList& list, StreamId id);
+  void put_into(LimitedList& list, StreamId id, std::uint32_t row);
+  void set_rate(StreamId id, double rate);
+  /// Its flows or its bound are others now.
+  void note_limited(StreamId id) {
+    if (limit_[id] == no_row) return;
+    Limited& limited = limited_[limit_[id]].streams[streams_[id].limited_at];
+    limited.count = streams_[id].count;
+    limited.bound = streams_[id].bound;
+  }
   void fill_anew(std::uint32_t row);
   /// A flow of a row has come or gone.
   void ask_turns(std::uint32_t row);
@@ -171,14 +213,47 @@ class FairRates {
   /// The row where a new stream would get least.
   [[nodiscard]] std::uint32_t narrowest(const Stream& stream) const;
   void meet();
+  /// Meets those that a row limits.
+  void meet_limited(std::uint32_t index);
+  /// Meets a stream that has joined.
   void meet(StreamId id);
-  /// Asks for the memory of what is met, or looked at, soon. @param next  index of what is now.
-  [[gnu::always_inline]] void fetch(std::span<const StreamId> ids, std::size_t next) const {
-    if (next + uses_ahead >= ids.size()) return;
-    const Stream& soon = streams_[ids[next + uses_ahead]];
-    __builtin_prefetch(&routes_.uses[soon.uses_begin]);
-    if (next + streams_ahead < ids.size()) __builtin_prefetch(&streams_[ids[next + streams_ahead]]);
+  /// Counts one that is met, the last in `met_`, on all rows that it passes, but for what its own
+  /// row sums.
+  void count(const Met& met);
+  /// Puts one that a row limits into `met_`.
+  void number(std::uint32_t index, std::size_t limited_at);
+  /// Finds what holds one that is met.
+  void find_ceiling(Met& met) const;
+  /// Meets by themselves those of a row that nobody else meets: something holds them.
+  void meet_alone(std::uint32_t index);
+  [[nodiscard]] bool is_met(StreamId id) const {
+    const std::uint32_t row = limit_[id];
+    return streams_[id].round == round_ || (row != no_row && rows_[row].filled == 1);
   }
+  /// What a row has of `met_of_`.
+  [[nodiscard]] std::span<const std::uint32_t> met_of(std::uint32_t row) const {
+    return {met_of_.data() + rows_[row].met_begin, rows_[row].met_count};
+  }
+  /// Of them those that it limits.
+  [[nodiscard]] std::span<const std::uint32_t> own_met_of(std::uint32_t row) const {
+    const Filling& filling = of_filling_[row];
+    return met_of(row).subspan(filling.own_begin, filling.own_end - filling.own_begin);
+  }
+  /// Calls one(number) for each of `met_` that a row limits, and alone(from, to) between them for
+  /// those that only it meets, in the order of its `limited_`.
+  template <class One, class Alone>
+  void visit_limited(std::uint32_t index, One one, Alone alone) const {
+    std::size_t from = 0;
+    for (const std::uint32_t number : own_met_of(index)) {
+      const std::size_t to = met_[number].limited_at;
+      if (from < to) alone(from, to);
+      one(number);
+      from = to + 1;
+    }
+    const std::size_t to = limited_[index].streams.size();
+    if (from < to) alone(from, to);
+  }
+  /// Asks for the memory of what is looked at soon. @param next  index of what is now.
   [[gnu::always_inline]] void fetch(std::span<const Member> members, std::size_t next) const {
     const std::size_t soon = next + streams_ahead;
     if (soon < members.size()) __builtin_prefetch(&streams_[members[soon].stream]);
@@ -186,28 +261,50 @@ class FairRates {
   /// Lets streams join that would be faster than the row's level if all others kept their rates.
   void guess(std::uint32_t index);
   /// Lets streams join that a row has not met and that are faster.
-  void join_faster(std::uint32_t row, double rate);
+  void join_faster(std::uint32_t row, double level);
   void fill();
   /// Gives rates to met streams of the row that is lowest: those with a lower ceiling, or else all.
   void fill_row(std::uint32_t row);
   void give(Met& met, double rate);
+  /// Gives a row's level to those of its streams from `from` up to `to` that only it meets.
+  void give_level(std::uint32_t index, std::size_t from, std::size_t to);
   /// Lets rows join that the new rates overfill, or leave not full. @return none did.
   bool settle();
+  void settle(const Met& met);
+  void settle_alone(std::uint32_t index, std::size_t from, std::size_t to);
+  /// A row that is not filled anew gets another load.
+  void load_beside(const RowUse& use, double faster) {
+    Beside& row = of_beside_[use.row];
+    if (std::exchange(row.round, round_) != round_) {
+      row.load = rows_[use.row].load;
+      beside_.push_back(use.row);
+    }
+    row.load += use.weight * faster;
+  }
   /// Lets streams join that are faster than a row's new level. @return none did.
   bool settle_streams();
   void commit();
+  void commit_alone(std::uint32_t index);
+  /// All that a row limits have one rate, if it is so.
+  void liken(std::uint32_t index);
 
   double slack_;
   RouteClasses routes_;
   std::vector<Row> rows_;
-  /// Row that is filled anew -> streams that it does not meet are no faster; no_cap: unknown.
-  std::vector<double> was_;
+  std::vector<Filling> of_filling_;  ///< by row
+  std::vector<Beside> of_beside_;    ///< by row
   /// Row -> rate of the flows that it limits; no_cap: it limits none, or is filled anew.
   std::vector<double> level_;
-  std::vector<std::vector<Member>> members_;    ///< by row
-  std::vector<std::vector<StreamId>> limited_;  ///< by row: those with this limit
+  std::vector<double> level_beside_;          ///< by row: that, or is_filling
+  std::vector<std::vector<Member>> members_;  ///< by row
+  std::vector<LimitedList> limited_;          ///< by row: those with this limit
   std::vector<Stream> streams_;
+  std::vector<std::uint32_t> limit_;  ///< by stream: the row whose level is its rate, or no_row
+  /// By row: the rate of all that it limits; unlike: each has its own, in `rate_`, as all others.
+  std::vector<double> limited_rate_;
+  std::vector<double> rate_;             ///< by stream
   std::size_t uses_most_ = 0;            ///< of a route class
+  std::size_t others_most_ = 0;          ///< less one
   std::vector<std::uint32_t> position_;  ///< stream * uses_most_ + use -> index in members_
   std::vector<StreamId> first_;          ///< by route class, of those present
   std::vector<StreamId> of_route_;       ///< those of one that is bounded
@@ -218,9 +315,12 @@ class FairRates {
   std::vector<std::uint32_t> filling_;
   std::vector<std::uint32_t> beside_;  ///< rows that are not filled anew and whose load changes
   std::vector<Met> met_;
+  std::size_t joined_begin_ = 0;  ///< those of `met_` that have joined
+  std::size_t joined_end_ = 0;
   /// Of each row that is filled anew those of `met_` that pass it, from 1 on: what other rows write
-  /// ends at 0.
+  /// ends at 0. First those that rows filled before it limit, then its own, then others.
   std::vector<std::uint32_t> met_of_;
+  std::vector<std::uint32_t> own_;  ///< of a row whose own are met by themselves
   std::vector<Demand> demands_;
   std::vector<StreamId> joined_;  ///< streams faster than the new level of a row that met others
   std::vector<StreamId> changed_;

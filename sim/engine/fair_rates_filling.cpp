@@ -5,13 +5,16 @@
 #include <utility>
 
 #include "sim/engine/fair_rates.hpp"
-#include "sim/engine/water_level.hpp"
 
 namespace gradwire {
 namespace {
 
 /// A rate that is the same up to this share stays as it was.
 constexpr double same_rate = 1e-14;
+
+double changed_rate(double before, double rate) {
+  return std::abs(rate - before) <= same_rate * rate ? before : rate;
+}
 
 }  // namespace
 
@@ -35,104 +38,12 @@ void FairRates::fill_all() {
   commit();
 }
 
-/// Finds the streams that get a new rate.
-void FairRates::meet() {
-  ++round_;
-  met_.clear();
-  std::uint32_t met_end = 1;
-  for (const std::uint32_t index : filling_) {
-    Row& row = rows_[index];
-    if (was_[index] == Transport::no_cap) guess(index);
-    row.left = row.capacity - row.load;
-    row.left_weight = 0;
-    row.met_begin = met_end;
-    row.met_count = 0;
-    met_end += static_cast<std::uint32_t>(members_[index].size());
-  }
-  if (met_of_.size() <= met_end) met_of_.resize(2 * std::size_t{met_end});
-  for (const std::uint32_t index : filling_) {
-    const auto& limited = limited_[index];
-    for (std::size_t i = 0; i < limited.size(); ++i) {
-      fetch(limited, i);
-      meet(limited[i]);
-    }
-  }
-  for (const StreamId id : joined_) meet(id);
-  for (const std::uint32_t index : filling_) {
-    Row& row = rows_[index];
-    if (row.left_weight == row.weight) row.left = row.capacity;  // no rounding of former loads
-  }
-}
-
-void FairRates::meet(StreamId id) {
-  Stream& stream = streams_[id];
-  if (stream.round == round_) return;
-  stream.round = round_;
-  const auto number = static_cast<std::uint32_t>(met_.size());
-  const double count = stream.count;
-  const double rate = stream.rate;
-  double ceiling = stream.bound;
-  std::uint32_t limit = no_row;
-  for (const RowUse& use : uses_of(stream)) {
-    // Of a row that is not filled anew `left` is set when it is asked for: no branch is guessed.
-    Row& row = rows_[use.row];
-    const double weight = use.weight * count;
-    row.left += weight * rate;
-    row.left_weight += weight;
-    met_of_[row.met_begin + row.met_count] = number;
-    row.met_count += row.filled;
-    const bool lower = level_[use.row] < ceiling;
-    ceiling = lower ? level_[use.row] : ceiling;
-    limit = lower ? use.row : limit;
-  }
-  met_.push_back({.id = id,
-                  .next_limit = limit,
-                  .uses_begin = stream.uses_begin,
-                  .uses_end = stream.uses_end,
-                  .count = count,
-                  .rate = rate,
-                  .ceiling = ceiling});
-}
-
-void FairRates::guess(std::uint32_t index) {
-  Row& row = rows_[index];
-  // Without the rounding of former changes: a row that is overfull has somebody who is too fast.
-  row.load = 0;
-  const auto& members = members_[index];
-  demands_.resize(members.size());
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    fetch(members, i);
-    const Member& member = members[i];
-    const Stream& stream = streams_[member.stream];
-    const double weight = member.weight * static_cast<double>(stream.count);
-    row.load += weight * stream.rate;
-    demands_[i] = {member.stream, weight, stream.rate, stream.rate};
-    if (stream.limit == index) demands_[i].demand = Transport::no_cap;
-  }
-  was_[index] = water_level(row.capacity, demands_,
-                            [](const Demand& one) { return std::pair(one.weight, one.demand); });
-  for (const Demand& one : demands_) {
-    if (one.rate > was_[index]) joined_.push_back(one.stream);
-  }
-}
-
-void FairRates::join_faster(std::uint32_t row, double rate) {
-  const auto& members = members_[row];
-  std::size_t not_met = members.size() - rows_[row].met_count;
-  for (std::size_t i = 0; not_met > 0; ++i) {
-    fetch(members, i);
-    const Member& member = members[i];
-    const Stream& stream = streams_[member.stream];
-    if (stream.round == round_) continue;
-    --not_met;
-    if (stream.rate > rate) joined_.push_back(member.stream);
-  }
-}
-
 void FairRates::fill() {
   lowest_.clear();
   const auto level = [&](std::uint32_t row) { return rows_[row].left / rows_[row].left_weight; };
   for (const std::uint32_t row : filling_) {
+    // What nobody else meets takes nothing from others.
+    while (rows_[row].met_count == 0 && rows_[row].left_weight > 0) fill_row(row);
     if (rows_[row].left_weight > 0) lowest_.emplace_back(level(row), row);
   }
   std::make_heap(lowest_.begin(), lowest_.end(), std::greater<>());
@@ -151,56 +62,74 @@ void FairRates::fill() {
 
 void FairRates::fill_row(std::uint32_t row) {
   const double level = std::max(0.0, rows_[row].left / rows_[row].left_weight);
-  const std::span numbers(met_of_.data() + rows_[row].met_begin, rows_[row].met_count);
+  if (of_filling_[row].ceiling <= level) meet_alone(row);
   bool held = false;
-  for (const std::uint32_t number : numbers) {
+  for (const std::uint32_t number : met_of(row)) {
     Met& met = met_[number];
     if (met.next != unknown || met.ceiling > level) continue;
     give(met, met.ceiling);
     held = true;
   }
   if (held) return;
-  for (const std::uint32_t number : numbers) {
+  level_[row] = level;
+  const auto give_one = [&](std::uint32_t number) {
     Met& met = met_[number];
-    if (met.next != unknown) continue;
+    if (met.next != unknown) return;
     met.next_limit = row;
     give(met, level);
-  }
-  level_[row] = level;
+  };
+  const auto met = met_of(row);
+  std::ranges::for_each(met.first(of_filling_[row].own_begin), give_one);
+  visit_limited(row, give_one,
+                [&](std::size_t from, std::size_t to) { give_level(row, from, to); });
+  std::ranges::for_each(met.subspan(of_filling_[row].own_end), give_one);
 }
 
 void FairRates::give(Met& met, double rate) {
-  if (std::abs(rate - met.rate) <= same_rate * rate) rate = met.rate;
-  met.next = rate;
-  for (const RowUse& use : uses_of(met)) {
-    Row& row = rows_[use.row];
-    const double weight = use.weight * met.count;
-    row.left -= weight * rate;
+  const double next = changed_rate(met.rate, rate);
+  met.next = next;
+  const double count = met.count;
+  const auto take = [&](std::uint32_t index, std::uint32_t use_weight) {
+    Row& row = rows_[index];
+    const double weight = use_weight * count;
+    row.left -= weight * next;
     row.left_weight -= weight;
+  };
+  if (met.row != no_row) take(met.row, met.weight);
+  for (const RowUse& use : std::span(met.uses, met.uses_count)) take(use.row, use.weight);
+}
+
+void FairRates::give_level(std::uint32_t index, std::size_t from, std::size_t to) {
+  Row& row = rows_[index];
+  const LimitedList& list = limited_[index];
+  const double all = limited_rate_[index];
+  const double level = level_[index];
+  double next = changed_rate(all, level);
+  double left = row.left;
+  double left_weight = row.left_weight;
+  for (std::size_t i = from; i < to; ++i) {
+    const Limited& one = list.streams[i];
+    const double weight = one.weight * static_cast<double>(one.count);
+    if (all == unlike) next = changed_rate(rate_[one.stream], level);
+    left -= weight * next;
+    left_weight -= weight;
   }
+  row.left = left;
+  row.left_weight = left_weight;
 }
 
 bool FairRates::settle() {
   beside_.clear();
-  for (const Met& met : met_) {
-    if (met.next == met.rate) continue;
-    const double faster = met.count * (met.next - met.rate);
-    const auto uses = uses_of(met);
-    for (std::size_t i = uses.size(); i-- > 0;) {
-      const auto& use = uses[i];
-      Row& row = rows_[use.row];
-      if (row.filled == 1) continue;
-      if (std::exchange(row.round, round_) != round_) {
-        row.left = row.load;
-        beside_.push_back(use.row);
-      }
-      row.left += use.weight * faster;
-    }
+  for (const std::uint32_t index : filling_) {
+    visit_limited(
+        index, [&](std::uint32_t number) { settle(met_[number]); },
+        [&](std::size_t from, std::size_t to) { settle_alone(index, from, to); });
   }
+  for (std::size_t i = joined_begin_; i < joined_end_; ++i) settle(met_[i]);
   const std::size_t filled = filling_.size();
   const bool streams_stay = settle_streams();
   for (const std::uint32_t row : beside_) {
-    if (is_off(row, rows_[row].left)) fill_anew(row);
+    if (is_off(row, of_beside_[row].load)) fill_anew(row);
   }
   if (streams_stay && filling_.size() == filled) return true;
   // Of the rows filled before, levels are sought again.
@@ -208,18 +137,45 @@ bool FairRates::settle() {
   return false;
 }
 
+void FairRates::settle(const Met& met) {
+  if (met.next == met.rate) return;
+  const double faster = met.count * (met.next - met.rate);
+  for (std::uint32_t i = met.uses_count; i-- > 0;) {
+    if (level_beside_[met.uses[i].row] != is_filling) load_beside(met.uses[i], faster);
+  }
+}
+
+void FairRates::settle_alone(std::uint32_t index, std::size_t from, std::size_t to) {
+  const LimitedList& list = limited_[index];
+  const double all = limited_rate_[index];
+  double faster = changed_rate(all, level_[index]) - all;
+  if (all != unlike && faster == 0) return;
+  for (std::size_t i = from; i < to; ++i) {
+    const Limited& one = list.streams[i];
+    if (all == unlike) {
+      faster = changed_rate(rate_[one.stream], level_[index]) - rate_[one.stream];
+      if (faster == 0) continue;
+    }
+    const RowUse* others = list.others.data() + i * others_most_;
+    for (std::size_t other = one.others; other-- > 0;) {
+      load_beside(others[other], one.count * faster);
+    }
+  }
+}
+
 bool FairRates::settle_streams() {
   const std::size_t joined = joined_.size();
   bool stay = true;
   for (const std::uint32_t index : filling_) {
     Row& row = rows_[index];
-    if (level_[index] < was_[index]) {
+    Filling& filling = of_filling_[index];
+    if (level_[index] < filling.was) {
       // Those that it meets are as fast as it lets them be.
-      if (row.met_count < members_[index].size()) {
+      if (row.met_count + filling.alone < members_[index].size()) {
         join_faster(index, level_[index] * (1 + full_within));
       }
     } else if (row.left < -full_within * row.capacity) {
-      was_[index] = Transport::no_cap;  // those that it met leave too little
+      filling.was = Transport::no_cap;  // those that it met leave too little
       stay = false;
     }
   }
@@ -228,24 +184,57 @@ bool FairRates::settle_streams() {
 
 void FairRates::commit() {
   for (const std::uint32_t row : beside_) {
-    rows_[row].load = rows_[row].left;
+    rows_[row].load = of_beside_[row].load;
     note_turns(row);
   }
   for (const std::uint32_t index : filling_) {
-    Row& row = rows_[index];
-    row.load = row.capacity - row.left;
-    row.met_begin = row.met_count = row.filled = 0;
+    commit_alone(index);
+    rows_[index].load = rows_[index].capacity - rows_[index].left;
     note_turns(index);
   }
-  for (const Met& met : met_) {
-    limit_by(met.id, met.next_limit);
-    if (met.next == met.rate) continue;
-    streams_[met.id].rate = met.next;
-    if (met.next_limit == no_row) changed_.push_back(met.id);
+  const auto commit_one = [this](const Met& met) {
+    limit_by(met.id, met.next_limit, met.next);
+    if (met.next != met.rate && met.next_limit == no_row) changed_.push_back(met.id);
+  };
+  for (const std::uint32_t index : filling_) {
+    for (const std::uint32_t number : own_met_of(index)) commit_one(met_[number]);
+  }
+  for (std::size_t i = joined_begin_; i < joined_end_; ++i) commit_one(met_[i]);
+  for (const std::uint32_t index : filling_) {
+    Row& row = rows_[index];
+    row.met_begin = row.met_count = row.filled = 0;
+    level_beside_[index] = level_[index];
+    liken(index);
   }
   joined_.clear();
   told_rows_.insert(told_rows_.end(), filling_.begin(), filling_.end());
   filling_.clear();
+}
+
+void FairRates::commit_alone(std::uint32_t index) {
+  if (!is_full(index)) return;  // no stream is met alone, and the others go
+  double& all = limited_rate_[index];
+  if (all != unlike) {
+    all = changed_rate(all, level_[index]);
+    return;
+  }
+  visit_limited(
+      index, [](std::uint32_t) {},
+      [&](std::size_t from, std::size_t to) {
+        for (std::size_t i = from; i < to; ++i) {
+          double& rate = rate_[limited_[index].streams[i].stream];
+          rate = changed_rate(rate, level_[index]);
+        }
+      });
+}
+
+void FairRates::liken(std::uint32_t index) {
+  const auto& streams = limited_[index].streams;
+  if (limited_rate_[index] != unlike || streams.empty()) return;
+  const double first = rate_[streams.front().stream];
+  const bool alike =
+      std::ranges::all_of(streams, [&](const Limited& one) { return rate_[one.stream] == first; });
+  if (alike) limited_rate_[index] = first;
 }
 
 }  // namespace gradwire

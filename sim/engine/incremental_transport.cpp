@@ -99,7 +99,13 @@ class IncrementalTransport final : public Transport {
     double target = 0;
     FairRates::StreamId stream = 0;
     std::uint32_t version = 0;
-    auto operator<=>(const Due&) const = default;
+  };
+  /// A type, so that heaps call no pointer.
+  struct Later {
+    bool operator()(const Due& a, const Due& b) const {
+      if (a.target != b.target) return a.target > b.target;
+      return a.stream != b.stream ? a.stream > b.stream : a.version > b.version;
+    }
   };
   struct Clock {
     double served = 0;  ///< bytes, at `since`
@@ -110,6 +116,7 @@ class IncrementalTransport final : public Transport {
     /// The first flow's end, and the one in the heap, no later than it; never: none is there.
     double end = never;
     double noted = never;
+    bool asked = false;  ///< it is in `asked_`
   };
 
   void step(Listener& listener) {
@@ -151,6 +158,11 @@ class IncrementalTransport final : public Transport {
       }
       if (row == FairRates::no_row) set_rate(clock, rates_.rate(id));
     }
+    for (const ClockId id : asked_) {
+      clocks_[id].asked = false;
+      look_for_end(id);
+    }
+    asked_.clear();
   }
 
   /// The first flow of a stream is over.
@@ -159,6 +171,7 @@ class IncrementalTransport final : public Transport {
     std::ranges::pop_heap(stream.flows, std::greater<>());
     const Flow over = stream.flows.back();
     stream.flows.pop_back();
+    const ClockId clock = stream.clock;
     rates_.remove(id, over.parts);
     if (parts_) parts_->end(over.column);
     if (!stream.flows.empty()) {
@@ -167,6 +180,7 @@ class IncrementalTransport final : public Transport {
       leave(id);
       --in_flight_;
     }
+    if (clock != no_clock) look_for_end(clock);
   }
 
   void drop_all() {
@@ -196,7 +210,7 @@ class IncrementalTransport final : public Transport {
     clock.since = now_;
     clock.rate = rate;
     if (clock.served > served_most) begin_anew(clock);
-    look_for_end(id);
+    ask_for_end(id);
   }
 
   void begin_anew(Clock& clock) {
@@ -205,7 +219,7 @@ class IncrementalTransport final : public Transport {
       due.target -= clock.served;
       streams_[due.stream].ahead += clock.served;
     }
-    std::ranges::make_heap(clock.due, std::greater<>());
+    std::ranges::make_heap(clock.due, Later());
     clock.served = 0;
   }
 
@@ -228,7 +242,7 @@ class IncrementalTransport final : public Transport {
     ++stream.version;
     if (--clock.streams == 0) clock.due.clear();
     stream.ahead += served_by(clock);
-    look_for_end(left);
+    ask_for_end(left);
   }
 
   /// A stream of a clock has another first flow, or is new there.
@@ -236,12 +250,12 @@ class IncrementalTransport final : public Transport {
     Stream& stream = streams_[id];
     auto& due = clocks_[stream.clock].due;
     due.push_back({stream.flows.front().target - stream.ahead, id, ++stream.version});
-    std::ranges::push_heap(due, std::greater<>());
+    std::ranges::push_heap(due, Later());
     if (due.size() > heap_least + outdated_max * clocks_[stream.clock].streams) {
       std::erase_if(due, [this](const Due& one) { return is_outdated(one); });
-      std::ranges::make_heap(due, std::greater<>());
+      std::ranges::make_heap(due, Later());
     }
-    look_for_end(stream.clock);
+    ask_for_end(stream.clock);
   }
 
   [[nodiscard]] bool is_outdated(const Due& due) const {
@@ -250,12 +264,16 @@ class IncrementalTransport final : public Transport {
 
   // ---- the heap of the clocks' first ends -------------------------------------------------------
 
-  /// A clock's rate or its first stream has changed.
+  /// A clock's rate or its first stream has changed: others may yet change.
+  void ask_for_end(ClockId id) {
+    if (!std::exchange(clocks_[id].asked, true)) asked_.push_back(id);
+  }
+
   void look_for_end(ClockId id) {
     Clock& clock = clocks_[id];
     auto& due = clock.due;
     while (!due.empty() && is_outdated(due.front())) {
-      std::ranges::pop_heap(due, std::greater<>());
+      std::ranges::pop_heap(due, Later());
       due.pop_back();
     }
     if (due.empty() || clock.rate == 0) {
@@ -285,7 +303,8 @@ class IncrementalTransport final : public Transport {
   IndexedHeap ends_;           ///< by clock
   std::size_t in_flight_ = 0;  ///< streams
   std::optional<double> wake_;
-  std::vector<Token> ended_;  ///< in this instant
+  std::vector<Token> ended_;    ///< in this instant
+  std::vector<ClockId> asked_;  ///< clocks whose first end may be another
   double now_ = 0;
 };
 
