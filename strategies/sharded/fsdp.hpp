@@ -108,6 +108,9 @@ struct FsdpOptions {
 /// optimizer's step waits for all of these (_post_backward_final_callback). Copies to memory that
 /// is not page-locked are synchronous: backward waits for them.
 ///
+/// The hooks are Python: around a unit's forward and backward they hold up the thread that launches
+/// kernels (ShardingHooks), of which models whose kernels are long see nothing.
+///
 /// DiLoCo: the groups are islands, no gradient leaves them; every `sync_every` optimizer steps each
 /// rank subtracts its shard from what it was at the last such step, these differences are averaged
 /// over the islands in fp32, and an outer SGD with Nesterov's momentum makes of their mean the
