@@ -51,6 +51,7 @@ const std::vector<Sheet>& sheets() {
       {"g4dn_12xlarge", "t4", 4, 0, 0, "", 0, 12},
       {"g6e_48xlarge", "l40s", 8, 0, 0, "efa_100g", 4, 24},
       {"gb200_nvl72", "gb200", 72, 18, 1, "ib_ndr", 72, 48},
+      {"gb200_tray", "gb200", 4, 18, 1, "ib_ndr", 4, 48},
       {"hgx_b200", "b200", 8, 18, 1, "ib_ndr", 8, 48},
       {"hgx_h100", "h100-sxm5-80gb", 8, 18, 1, "ib_ndr", 8, 48},
       {"hgx_h100_4gpu", "h100-sxm5-80gb", 4, 18, 0, "ib_ndr", 4, 48},
