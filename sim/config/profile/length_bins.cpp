@@ -31,7 +31,8 @@ std::vector<LengthBin> length_bins(const YamlValue& profile) {
   std::vector<LengthBin> bins;
   double all = 0;
   for (const YamlEntry& entry : lengths->entries) {
-    LengthBin& bin = bins.emplace_back(profile, counts.require<double>(entry.key, count_range));
+    bins.push_back({profile, counts.require<double>(entry.key, count_range)});
+    LengthBin& bin = bins.back();
     all += bin.share;
     YamlValue length;
     length.kind = YamlValue::Kind::scalar;

@@ -74,7 +74,7 @@ std::vector<StrategyEntry> list_knobs(std::vector<StrategyEntry> catalogue) {
 
 /// A reader of a sharded strategy.
 template <StrategyMaker (*read)(Knobs&, const ShardingHooks&)>
-StrategyMaker with_hooks(Knobs& knobs) {
+StrategyMaker hooked(Knobs& knobs) {
   return read(knobs, shipped_sharding_hooks());
 }
 
@@ -121,18 +121,17 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
        LbSgd::read, any_dtype},
       {"local_sgd", "local and post-local SGD: parameters averaged every few steps",
        LocalSgd::read},
-      {"fsdp", "PyTorch FullyShardedDataParallel: ZeRO-1, 2, 3 with prefetch",
-       with_hooks<Fsdp::read>},
+      {"fsdp", "PyTorch FullyShardedDataParallel: ZeRO-1, 2, 3 with prefetch", hooked<Fsdp::read>},
       {"hsdp", "FSDP sharded inside each machine or group, gradients reduced across",
-       with_hooks<Fsdp::read_hybrid>},
+       hooked<Fsdp::read_hybrid>},
       {"fsdp2", "PyTorch fully_shard: FSDP of each parameter, with replicas where asked",
-       with_hooks<Fsdp::read_fully_shard>},
-      {"deepspeed", "DeepSpeed's ZeRO-1, 2, 3 by its own buckets", with_hooks<DeepSpeedZero::read>,
+       hooked<Fsdp::read_fully_shard>},
+      {"deepspeed", "DeepSpeed's ZeRO-1, 2, 3 by its own buckets", hooked<DeepSpeedZero::read>,
        half_model},
       {"megatron", "Megatron-LM's data parallelism: its buckets and distributed optimizer",
        Megatron::read},
       {"diloco", "islands that shard within themselves and meet in outer steps",
-       with_hooks<Fsdp::read_diloco>},
+       hooked<Fsdp::read_diloco>},
       {"powersgd", "low-rank factors in DDP's buckets, or after backward (epfml)", read_powersgd},
       {"acp_sgd", "low-rank factors P and Q in turns, fused", read_acp_sgd},
       {"topk", "the largest elements by two all-gathers (ddl-benchmarks)", read_topk},
