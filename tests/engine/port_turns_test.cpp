@@ -22,6 +22,14 @@ Pattern flow_over(std::initializer_list<LinkId> links) {
   return pattern;
 }
 
+/// 0: a switch's link; 1 and 2: its GPUs'; 3: the network.
+std::vector<ClusterLink> two_gpus_and_a_port() {
+  return {{pcie, 0, LinkKind::pcie},
+          {pcie, 0, LinkKind::pcie},
+          {pcie, 0, LinkKind::pcie},
+          {wire, 0, LinkKind::network}};
+}
+
 TEST_CASE("A GPU's copy gets half of a PCIe link, however many messages a NIC has on it",
           "[engine][ports]") {
   constexpr std::int64_t copied = 6'000'000;
@@ -94,11 +102,7 @@ TEST_CASE("A copy has all that slower messages leave, and no less than half", "[
 
 TEST_CASE("Two GPUs' copies and a NIC have a third each, two copies of one GPU share a half",
           "[engine][ports]") {
-  // 0: the switch's link; 1 and 2: the GPUs'; 3: the network
-  const std::vector<ClusterLink> links{{pcie, 0, LinkKind::pcie},
-                                       {pcie, 0, LinkKind::pcie},
-                                       {pcie, 0, LinkKind::pcie},
-                                       {wire, 0, LinkKind::network}};
+  const std::vector<ClusterLink> links = two_gpus_and_a_port();
   const std::vector<Pattern> patterns{flow_over({1, 0}), flow_over({2, 0}), flow_over({0, 3})};
   const std::vector<toy::Start> gpus{
       {0, 0, 4'000'000, {}}, {0, 1, 4'000'000, {}}, {0, 2, 2'000'000, {}}, {0, 2, 2'000'000, {}}};
@@ -114,12 +118,8 @@ TEST_CASE("Two GPUs' copies and a NIC have a third each, two copies of one GPU s
 
 TEST_CASE("GPUs that are alike have a turn each, though their copies move as one flow",
           "[engine][ports]") {
-  // 0: the switch's link; 1 and 2: the GPUs'; 3: the network. A third of 12 GB/s for each copy and
-  // for both messages.
-  const std::vector<ClusterLink> links{{pcie, 0, LinkKind::pcie},
-                                       {pcie, 0, LinkKind::pcie},
-                                       {pcie, 0, LinkKind::pcie},
-                                       {wire, 0, LinkKind::network}};
+  // A third of 12 GB/s for each copy and for both messages.
+  const std::vector<ClusterLink> links = two_gpus_and_a_port();
   Pattern copies = flow_over({1, 0, 2, 0});
   copies.phases.front().flows = {{0, 1, 1.0, 0, 0, 2}, {0, 1, 1.0, 0, 2, 2}};
   Pattern messages = flow_over({0, 3});
