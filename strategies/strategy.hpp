@@ -28,6 +28,7 @@ struct LayerView {
   Seconds forward;
   Seconds backward;
   Seconds backward_launch{};  ///< what the host's thread takes for its backward
+  bool made_again = false;    ///< backward runs its forward once more
 };
 
 constexpr std::int64_t gradient_element_size = 4;  ///< bytes, fp32

@@ -55,6 +55,7 @@ struct LayerProfile {
   double flops = 0;  ///< forward floating-point operations, 0 when unknown
   std::vector<ParameterSpec> parameters;
   std::optional<LaunchTimes> launches{};  ///< absent: the profile's host_launch in each direction
+  bool made_again = false;                ///< backward runs its forward once more (checkpoints)
 };
 
 /// Where a profile comes from; every result repeats it.

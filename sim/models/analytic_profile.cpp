@@ -226,6 +226,7 @@ void add_host(const HostTables& hosts, ComputeProfile& profile, const ModelDescr
   for (std::size_t i = 0; i < running.layers.size(); ++i) {
     const ModelLayer& layer = running.layers[i];
     LaunchTimes launches = launches_of(framework, layer, host);
+    profile.layers[i].made_again = layer.made_again;
     if (layer.made_again && layer.forward.kernels > 0) {
       launches.backward += launches.forward + checkpoint.operators.backward;
       launches.forward += checkpoint.operators.forward;

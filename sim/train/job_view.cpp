@@ -91,7 +91,8 @@ JobView job_view(const Job& job) {
   view.buffer_tensors = job.profile.buffers;
   view.buffer_bytes = job.profile.buffer_bytes;
   for (const auto& layer : job.profile.layers) {
-    view.layers.push_back({layer.forward, layer.backward, job.profile.launches_of(layer).backward});
+    view.layers.push_back(
+        {layer.forward, layer.backward, job.profile.launches_of(layer).backward, layer.made_again});
   }
   view.optimizer = job.profile.optimizer;
   view.host_step = job.profile.host_step;

@@ -40,6 +40,7 @@ std::unique_ptr<Strategy> stage_three(const DeepSpeedOptions& options, const Liv
   sharded.reduce_bucket_size = options.reduce_bucket_size;
   sharded.limit_all_gathers = false;
   sharded.tensor_hook_time = hook_time;
+  sharded.hooks_again = true;  // they are the submodules', in a checkpoint
   sharded.no_sync = false;  // gradients are partitioned in every micro-batch
   return std::make_unique<Fsdp>(sharded, job);
 }

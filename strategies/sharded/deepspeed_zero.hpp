@@ -55,8 +55,9 @@ struct DeepSpeedOptions {
 /// iteration, at least stage3_prefetch_bucket_size elements unless stage3_max_live_parameters are
 /// there; a block that is used again within stage3_max_reuse_distance elements is not freed, which
 /// keeps the last ones from forward to backward; small tensors are never sharded. Its Python takes
-/// the thread that launches for every tensor (ShardingHooks). Source:
-/// partitioned_param_coordinator.py (fetch_sub_module, __params_to_release), stage3.py
+/// the thread that launches for every tensor (ShardingHooks), also in a forward that backward runs
+/// again for a checkpoint: hooks are of the submodules. Source: partitioned_param_coordinator.py
+/// (fetch_sub_module, __params_to_release), stage3.py
 /// (reduce_independent_p_g_buckets_and_remove_grads, independent_gradient_partition_epilogue,
 /// _post_step).
 ///

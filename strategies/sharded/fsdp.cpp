@@ -106,18 +106,17 @@ void Fsdp::begin_pass(int micro_batch) {
   started_ = false;
 }
 
-void Fsdp::run_hooks(const Unit& unit) {
-  const auto tensors = static_cast<double>(unit.tensors.size());
-  const Seconds time =
-      job_.python_time * (options_.hook_time + tensors * options_.tensor_hook_time);
+void Fsdp::run_hooks(std::size_t tensors) {
+  const Seconds time = job_.python_time * (options_.hook_time + static_cast<double>(tensors) *
+                                                                    options_.tensor_hook_time);
   if (options_.sharding == Sharding::optimizer || time <= Seconds{}) return;
   out_.post(HostWork{.thread = HostWork::launcher, .time = time, .label = "FSDP hooks"});
 }
 
 void Fsdp::pre_forward(std::size_t index) {
-  run_hooks(units_[index]);
-  if (!gathers()) return;
   Unit& unit = units_[index];
+  run_hooks(unit.tensors.size());
+  if (!gathers()) return;
   unit.in_forward = !unit.root;
   unshard(index);
   wait_for(unit);
@@ -147,7 +146,7 @@ void Fsdp::backward_hook(const BackwardStart& event) {
 }
 
 void Fsdp::pre_backward(std::size_t index) {
-  run_hooks(units_[index]);
+  run_hooks(units_[index].tensors.size() + units_[index].again);
   if (!gathers()) return;
   unshard(index);
   wait_for(units_[index]);

@@ -76,6 +76,7 @@ struct FsdpOptions {
   // Of the thread that launches, in each direction.
   Seconds hook_time{};         ///< a unit's hooks
   Seconds tensor_hook_time{};  ///< and those of each of its tensors
+  bool hooks_again = false;    ///< the tensors' also where backward runs a layer's forward again
 };
 
 /// PyTorch FullyShardedDataParallel, ZeRO-1 to 3, and hybrid sharding.
@@ -157,6 +158,7 @@ class Fsdp final : public Strategy {
     int across_tensors = 0;     ///< that have those
     std::int64_t gathered = 0;  ///< of these, those that are gathered: without persistent ones
     bool kept = false;          ///< from forward to backward
+    std::size_t again = 0;      ///< tensors whose hooks backward runs twice
     bool unsharded = false;     ///< as the host sees it: the all-gather is issued
     bool in_forward = false;    ///< between its pre- and its post-forward hook
     int missing = 0;            ///< gradients not yet there in this backward pass
@@ -226,7 +228,7 @@ class Fsdp final : public Strategy {
   void backward_hook(const BackwardStart& event);
   void begin_pass(int micro_batch);
   /// The thread that launches runs a unit's hooks.
-  void run_hooks(const Unit& unit);
+  void run_hooks(std::size_t tensors);
   void pre_forward(std::size_t index);
   void post_forward(Unit& unit);
   void pre_backward(std::size_t index);

@@ -51,6 +51,8 @@ Fsdp::Fsdp(const FsdpOptions& options, const JobView& job)
         added.across += job.tensor(id).elements;
         ++added.across_tensors;
       }
+      const auto layer = static_cast<std::size_t>(job.tensor(id).layer);
+      if (options.hooks_again && job.layers[layer].made_again) ++added.again;
       unit_of_[static_cast<std::size_t>(id)] = units_.size() - 1;
     }
   }

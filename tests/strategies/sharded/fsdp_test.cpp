@@ -84,6 +84,14 @@ TEST_CASE("FSDP's hooks take the thread that launches a unit's and its tensors' 
   CHECK(hooks(fsdp, ForwardStart{.layer = 1}) == std::vector{1.5e-3});
   CHECK(hooks(fsdp, BackwardStart{.layer = 1}) == std::vector{1.5e-3});
   CHECK(hooks(fsdp, HookFired{.tensor = 1}).empty());
+  // Those of modules run for the forward that a checkpoint makes again, too: .5 * (2 + 1 + 1) ms.
+  options.hooks_again = true;
+  job.layers.resize(2);
+  job.layers[1].made_again = true;
+  Fsdp checkpointed(options, job);
+  CHECK(hooks(checkpointed, ForwardStart{.layer = 0}) == std::vector{1.5e-3});
+  CHECK(hooks(checkpointed, ForwardStart{.layer = 1}) == std::vector{1.5e-3});
+  CHECK(hooks(checkpointed, BackwardStart{.layer = 1}) == std::vector{2e-3});
   options.sharding = Sharding::optimizer;  // ZeRO-1 wraps no module
   Fsdp one(options, job);
   CHECK(hooks(one, ForwardStart{.layer = 0}).empty());
