@@ -10,7 +10,10 @@ namespace gradwire {
 struct ShardingHooks {
   Seconds unit;          ///< of an FSDP unit, in forward and again in backward
   Seconds unit_tensor;   ///< and of each tensor in it
-  Seconds zero3_tensor;  ///< of a tensor that DeepSpeed's ZeRO-3 fetches, in each direction
+  /// Of a tensor that DeepSpeed's ZeRO-1 and ZeRO-2 reduce, and again in the optimizer's step of
+  /// each in a rank's partition.
+  Seconds zero2_tensor;
+  Seconds zero3_tensor;  ///< of a tensor that its ZeRO-3 fetches, in each direction
 };
 
 }  // namespace gradwire

@@ -29,7 +29,7 @@ HostOffloadOptions of_model(HostOffloadOptions offload, const JobView& job) {
 }
 
 std::unique_ptr<Strategy> stage_three(const DeepSpeedOptions& options, const LiveParameters& live,
-                                      Seconds hook_time, const JobView& job) {
+                                      const JobView& job) {
   FsdpOptions sharded;
   if (options.offload.what != Offload::none) {
     sharded.offload = of_model(options.offload, job);
@@ -39,9 +39,9 @@ std::unique_ptr<Strategy> stage_three(const DeepSpeedOptions& options, const Liv
   sharded.live = live;
   sharded.reduce_bucket_size = options.reduce_bucket_size;
   sharded.limit_all_gathers = false;
-  sharded.tensor_hook_time = hook_time;
+  sharded.tensor_hook_time = options.hook_time;
   sharded.hooks_again = true;  // they are the submodules', in a checkpoint
-  sharded.no_sync = false;  // gradients are partitioned in every micro-batch
+  sharded.no_sync = false;     // gradients are partitioned in every micro-batch
   return std::make_unique<Fsdp>(sharded, job);
 }
 
@@ -155,15 +155,14 @@ StrategyMaker DeepSpeedZero::read(Knobs& knobs, const ShardingHooks& hooks) {
     knobs.refuse("overlap_comm", "'overlap_comm' is false with 'stage: 3'; expected true");
   }
   options.offload = read_offload(knobs, three);
-  Seconds hook_time = hooks.zero3_tensor;
-  knobs.read("hook_time", hook_time,
-             "of the thread that launches, a tensor's Python in each direction: PyTorch's, "
-             "profiles/libraries/sharding_hooks.yaml; stage 3");
-  if (!three && knobs.given("hook_time")) {
-    knobs.without_effect("hook_time", "expected 'stage: 3' beside it");
-  }
-  return [options, live, hook_time](const JobView& job) -> std::unique_ptr<Strategy> {
-    if (options.stage == last_stage) return stage_three(options, live, hook_time, job);
+  options.hook_time = three ? hooks.zero3_tensor : hooks.zero2_tensor;
+  knobs.read(
+      "hook_time", options.hook_time,
+      "of the thread that launches, PyTorch's: a tensor's Python where it is reduced, and in "
+      "the step of a partition; of stage 3 (343 us) in each direction; "
+      "profiles/libraries/sharding_hooks.yaml");
+  return [options, live](const JobView& job) -> std::unique_ptr<Strategy> {
+    if (options.stage == last_stage) return stage_three(options, live, job);
     return std::make_unique<DeepSpeedZero>(options, job);
   };
 }
@@ -199,8 +198,26 @@ std::int64_t DeepSpeedZero::padded(std::int64_t elements) const {
   return (elements + ranks - 1) / ranks * ranks;
 }
 
+int DeepSpeedZero::tensors_of_partition() const {
+  int most = 0;
+  int here = 0;
+  std::int64_t room = partition();
+  for (const TensorInfo& tensor : job_.tensors) {
+    most = std::max(most, ++here);
+    for (room -= tensor.elements; room <= 0; room += partition()) here = room < 0 ? 1 : 0;
+  }
+  return most;
+}
+
+void DeepSpeedZero::run_python(int tensors) {
+  const Seconds time = job_.python_time * tensors * options_.hook_time;
+  if (time <= Seconds{}) return;
+  out_.post(HostWork{.thread = HostWork::launcher, .time = time, .label = "DeepSpeed"});
+}
+
 void DeepSpeedZero::add(TensorId tensor, int micro_batch) {
   const TensorInfo& info = job_.tensor(tensor);
+  run_python(1);
   if (bucket_.elements + info.elements > options_.reduce_bucket_size) flush(micro_batch);
   out_.post(copy_of(job_, info, "copy into bucket"));
   bucket_.tensors.push_back(tensor);
@@ -255,6 +272,7 @@ std::vector<std::int64_t> DeepSpeedZero::gathers() const {
 }
 
 void DeepSpeedZero::step() {
+  run_python(tensors_of_partition());
   if (job_.clips_gradients) add_norms(families::all, out_);
   if (host_) {
     host_->step(partition());

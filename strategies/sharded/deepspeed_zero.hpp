@@ -21,6 +21,8 @@ struct DeepSpeedOptions {
   bool reduce_scatter = true;
   bool use_multi_rank_bucket_allreduce = true;  ///< false: each rank's share is reduced to it
   HostOffloadOptions offload{};
+  /// Of the thread that launches: a tensor's Python in backward, and in the step of a partition.
+  Seconds hook_time{};
 };
 
 /// DeepSpeed's ZeRO of stages 1 and 2.
@@ -34,7 +36,9 @@ struct DeepSpeedOptions {
 /// reduced before. Stage 2 reduces in every micro-batch, since a rank keeps gradients of its
 /// partition only; stage 1 in the last one, and without overlap_comm behind its backward: it
 /// registers no hooks. The optimizer updates a partition, whose parameters are then all-gathered,
-/// `allgather_bucket_size` elements at a time, before the next forward.
+/// `allgather_bucket_size` elements at a time, before the next forward. Python takes the thread
+/// that launches for every tensor that is reduced, and in the step for each that the partition has
+/// some of (ShardingHooks): of the rank that has most of them.
 ///
 /// Gradients and parameters travel in the type of the gradients (`gradient_dtype`); of two bytes,
 /// the model is in that type and the optimizer's partition has it in fp32.
@@ -98,7 +102,10 @@ class DeepSpeedZero final : public Strategy {
   [[nodiscard]] std::vector<std::int64_t> gathers() const;
 
   [[nodiscard]] std::int64_t partition() const { return padded(elements_) / job_.world_size; }
+  /// Tensors of which a rank's partition has some, the most of any rank.
+  [[nodiscard]] int tensors_of_partition() const;
 
+  void run_python(int tensors);
   void add(TensorId tensor, int micro_batch);
   /// Reduces what is in the bucket.
   void flush(int micro_batch);

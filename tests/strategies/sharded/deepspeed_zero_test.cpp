@@ -106,6 +106,35 @@ TEST_CASE(
         Words{"divide", "concatenate", "all-reduce bucket", "gate 3"});
 }
 
+TEST_CASE(
+    "DeepSpeed's Python takes the launcher for what is reduced, and for a partition's tensors",
+    "[deepspeed]") {
+  JobView job = half_job();
+  job.python_time = 0.5;
+  const auto python = [&](DeepSpeedZero& zero, const Event& event) {
+    double time = 0;
+    for (const Operation& operation : zero.on_event(Seconds{}, event)) {
+      const auto* work = std::get_if<HostWork>(&operation);
+      if (work != nullptr && work->thread == HostWork::launcher) time += work->time.count();
+    }
+    return time;
+  };
+  // half of 2 ms a tensor, as the host is twice as fast
+  DeepSpeedZero zero({.stage = 2, .hook_time = Seconds{2e-3}}, job);
+  CHECK(python(zero, HookFired{.tensor = 2}) == Approx(1e-3));
+  CHECK(python(zero, HookFired{.tensor = 1}) == Approx(1e-3));
+  // Partitions of 15 elements: the first has all of 10 and some of 20, each other some of one.
+  CHECK(python(zero, BackwardDone{}) == Approx(2e-3));
+  // one rank has all, and ZeRO-1 without hooks reduces them behind backward
+  job.world_size = 1;
+  DeepSpeedZero alone({.stage = 1, .hook_time = Seconds{2e-3}}, job);
+  CHECK(python(alone, HookFired{.tensor = 2}) == 0);
+  CHECK(python(alone, BackwardDone{}) == Approx(3e-3 + 3e-3));
+  job.python_time = 0;  // no PyTorch
+  DeepSpeedZero elsewhere({.stage = 2, .hook_time = Seconds{2e-3}}, job);
+  CHECK(python(elsewhere, HookFired{.tensor = 2}) == 0);
+}
+
 TEST_CASE("DeepSpeed gathers updated parameters by allgather_bucket_size", "[deepspeed]") {
   // 60 elements, 24 at a time: 24, 24, 12
   const DeepSpeedZero zero({.stage = 1, .allgather_bucket_size = 24}, half_job());
