@@ -104,7 +104,7 @@ void FairRates::enter_rows(StreamId id) {
   std::uint32_t number = 0;
   for (const RowUse& use : uses_of(streams_[id])) {
     position(id, number) = static_cast<std::uint32_t>(members_[use.row].size());
-    members_[use.row].push_back({id, number++, use.weight});
+    members_[use.row].push_back({.stream = id, .use = number++});
   }
 }
 
@@ -123,7 +123,10 @@ void FairRates::leave_rows(StreamId id) {
 
 void FairRates::limit_by(StreamId id, std::uint32_t row, double rate) {
   if (limit_[id] != row) {
-    if (limit_[id] != no_row) take_from(limited_[limit_[id]], id);
+    if (limit_[id] != no_row) {
+      take_from(limited_[limit_[id]], id);
+      note_rate(limit_[id], rate);
+    }
     limit_[id] = row;
     changed_.push_back(id);
     if (row != no_row) put_into(limited_[row], id, row);
@@ -183,7 +186,9 @@ FairRates::StreamId FairRates::add(std::uint32_t column, double cap, std::uint32
   const bool is_new = stream.count == 0;
   stream.count += flows;
   note_limited(id);
+  std::uint32_t number = 0;
   for (const RowUse& use : uses_of(stream)) {
+    members_[use.row][position(id, number++)].weight += use.weight * flows;
     const double weight = static_cast<double>(use.weight) * flows;
     rows_[use.row].weight += weight;
     rows_[use.row].load += weight * rate(id);
@@ -202,7 +207,11 @@ void FairRates::remove(StreamId id, std::uint32_t flows) {
   const std::uint32_t route = stream.route;
   stream.count -= flows;
   note_limited(id);
+  std::uint32_t number = 0;
   for (const RowUse& use : uses_of(stream)) {
+    if (stream.count > 0) {
+      members_[use.row][position(id, number++)].weight -= use.weight * flows;
+    }
     const double weight = static_cast<double>(use.weight) * flows;
     rows_[use.row].weight -= weight;
     rows_[use.row].load -= weight * rate(id);
@@ -267,6 +276,7 @@ void FairRates::enter(StreamId id) {
   if (limit == no_row) changed_.push_back(id);
   for (const RowUse& use : uses_of(stream)) {
     rows_[use.row].load += use.weight * stream.count * faster;
+    if (use.row != limit) note_rate(use.row, after);
     check_load(use.row);
     note_turns(use.row);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -68,8 +69,8 @@ class FairRates {
  private:
   struct Member {
     StreamId stream = 0;
-    std::uint32_t use = 0;  ///< which of the stream's uses this is
-    std::uint32_t weight = 1;
+    std::uint32_t use = 0;     ///< which of the stream's uses this is
+    std::uint32_t weight = 0;  ///< of all its flows
   };
   static constexpr double unknown = -1;
   static constexpr double is_filling = -1;  ///< below all levels
@@ -94,10 +95,12 @@ class FairRates {
     std::uint32_t filled = 0;  ///< 1: anew; a number, to be added where a branch would be guessed
     std::uint32_t turns = no_row;  ///< index into `turns_`
   };
-  /// Of a row that is not filled anew.
+  /// What others' fillings do to a row.
   struct Beside {
-    double load = 0;          ///< with the new rates
-    std::uint32_t round = 0;  ///< of the last filling that changed it
+    /// Of streams that it does not limit none is faster: those that need not be looked through.
+    double fastest = 0;
+    double load = 0;          ///< with the new rates, where it is not filled anew
+    std::uint32_t round = 0;  ///< of the last filling that changed that
   };
   /// A row of others and one of copies.
   struct Turns : RouteClasses::Turns {
@@ -190,6 +193,10 @@ class FairRates {
   void take_from(LimitedList& list, StreamId id);
   void put_into(LimitedList& list, StreamId id, std::uint32_t row);
   void set_rate(StreamId id, double rate);
+  /// A stream that a row does not limit has this rate.
+  void note_rate(std::uint32_t row, double rate) {
+    of_beside_[row].fastest = std::max(of_beside_[row].fastest, rate);
+  }
   /// Its flows or its bound are others now.
   void note_limited(StreamId id) {
     if (limit_[id] == no_row) return;
@@ -256,7 +263,9 @@ class FairRates {
   /// Asks for the memory of what is looked at soon. @param next  index of what is now.
   [[gnu::always_inline]] void fetch(std::span<const Member> members, std::size_t next) const {
     const std::size_t soon = next + streams_ahead;
-    if (soon < members.size()) __builtin_prefetch(&streams_[members[soon].stream]);
+    if (soon >= members.size()) return;
+    __builtin_prefetch(&limit_[members[soon].stream]);
+    __builtin_prefetch(&rate_[members[soon].stream]);
   }
   /// Lets streams join that would be faster than the row's level if all others kept their rates.
   void guess(std::uint32_t index);

@@ -120,14 +120,14 @@ void FairRates::give_level(std::uint32_t index, std::size_t from, std::size_t to
 
 bool FairRates::settle() {
   beside_.clear();
+  const std::size_t filled = filling_.size();
+  const bool streams_stay = settle_streams();
   for (const std::uint32_t index : filling_) {
     visit_limited(
         index, [&](std::uint32_t number) { settle(met_[number]); },
         [&](std::size_t from, std::size_t to) { settle_alone(index, from, to); });
   }
   for (std::size_t i = joined_begin_; i < joined_end_; ++i) settle(met_[i]);
-  const std::size_t filled = filling_.size();
-  const bool streams_stay = settle_streams();
   for (const std::uint32_t row : beside_) {
     if (is_off(row, of_beside_[row].load)) fill_anew(row);
   }
@@ -138,27 +138,31 @@ bool FairRates::settle() {
 }
 
 void FairRates::settle(const Met& met) {
-  if (met.next == met.rate) return;
   const double faster = met.count * (met.next - met.rate);
   for (std::uint32_t i = met.uses_count; i-- > 0;) {
-    if (level_beside_[met.uses[i].row] != is_filling) load_beside(met.uses[i], faster);
+    const RowUse& use = met.uses[i];
+    if (use.row != met.next_limit) note_rate(use.row, met.next);
+    if (faster != 0 && level_beside_[use.row] != is_filling) load_beside(use, faster);
   }
 }
 
 void FairRates::settle_alone(std::uint32_t index, std::size_t from, std::size_t to) {
   const LimitedList& list = limited_[index];
   const double all = limited_rate_[index];
-  double faster = changed_rate(all, level_[index]) - all;
+  double next = changed_rate(all, level_[index]);
+  double faster = next - all;
   if (all != unlike && faster == 0) return;
   for (std::size_t i = from; i < to; ++i) {
     const Limited& one = list.streams[i];
     if (all == unlike) {
-      faster = changed_rate(rate_[one.stream], level_[index]) - rate_[one.stream];
+      next = changed_rate(rate_[one.stream], level_[index]);
+      faster = next - rate_[one.stream];
       if (faster == 0) continue;
     }
     const RowUse* others = list.others.data() + i * others_most_;
     for (std::size_t other = one.others; other-- > 0;) {
       load_beside(others[other], one.count * faster);
+      note_rate(others[other].row, next);
     }
   }
 }
@@ -171,9 +175,9 @@ bool FairRates::settle_streams() {
     Filling& filling = of_filling_[index];
     if (level_[index] < filling.was) {
       // Those that it meets are as fast as it lets them be.
-      if (row.met_count + filling.alone < members_[index].size()) {
-        join_faster(index, level_[index] * (1 + full_within));
-      }
+      const double level = level_[index] * (1 + full_within);
+      const bool meets_all = row.met_count + filling.alone == members_[index].size();
+      if (!meets_all && of_beside_[index].fastest > level) join_faster(index, level);
     } else if (row.left < -full_within * row.capacity) {
       filling.was = Transport::no_cap;  // those that it met leave too little
       stay = false;

@@ -157,32 +157,45 @@ void FairRates::meet_alone(std::uint32_t index) {
 void FairRates::guess(std::uint32_t index) {
   Row& row = rows_[index];
   // Without the rounding of former changes: a row that is overfull has somebody who is too fast.
-  row.load = 0;
+  double load = 0;
   const auto& members = members_[index];
   demands_.resize(members.size());
   for (std::size_t i = 0; i < members.size(); ++i) {
     fetch(members, i);
     const Member& member = members[i];
-    const Stream& stream = streams_[member.stream];
-    const double weight = member.weight * static_cast<double>(stream.count);
+    const double weight = member.weight;
     const double rate = this->rate(member.stream);
-    row.load += weight * rate;
+    load += weight * rate;
     demands_[i] = {member.stream, weight, rate, rate};
     if (limit_[member.stream] == index) demands_[i].demand = Transport::no_cap;
   }
+  row.load = load;
   double& was = of_filling_[index].was;
   was = water_level(row.capacity, demands_,
                     [](const Demand& one) { return std::pair(one.weight, one.demand); });
+  double fastest = 0;
   for (const Demand& one : demands_) {
-    if (one.rate > was) joined_.push_back(one.stream);
+    if (one.rate > was) {
+      joined_.push_back(one.stream);
+    } else if (one.demand <= was) {
+      fastest = std::max(fastest, one.rate);
+    }
   }
+  of_beside_[index].fastest = fastest;  // those that join are noted with their new rates
 }
 
 void FairRates::join_faster(std::uint32_t row, double level) {
+  double fastest = 0;
   for (const Member& member : members_[row]) {
-    if (rate(member.stream) <= level || is_met(member.stream)) continue;
-    joined_.push_back(member.stream);
+    const double rate = this->rate(member.stream);
+    if (rate <= fastest || is_met(member.stream)) continue;
+    if (rate > level) {
+      joined_.push_back(member.stream);
+    } else {
+      fastest = rate;
+    }
   }
+  of_beside_[row].fastest = fastest;  // those that are met, or join, are noted with their new rates
 }
 
 }  // namespace gradwire

@@ -50,7 +50,8 @@ double FairRates::others_share(const Turns& turns) {
     if (port != demands_.end()) {
       port->demand = std::min(port->demand + demand, most);
     } else {
-      demands_.push_back({member.stream, static_cast<double>(member.weight), 0, demand});
+      demands_.push_back(
+          {member.stream, static_cast<double>(uses_of(stream)[member.use].weight), 0, demand});
     }
   }
   if (demands_.empty()) return turns.capacity;

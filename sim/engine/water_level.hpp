@@ -16,11 +16,9 @@ double water_level(double capacity, const All& all, WeightAndDemand weight_and_d
     double weights = 0;
     for (const auto& one : all) {
       const auto [weight, demand] = weight_and_demand(one);
-      if (demand > level) {
-        weights += weight;
-      } else {
-        left -= weight * demand;
-      }
+      const bool is_held = demand <= level;  // no branch: it would be guessed
+      weights += is_held ? 0.0 : weight;
+      left -= is_held ? weight * demand : 0.0;
     }
     level = weights > 0 ? left / weights : Transport::no_cap;
   }
