@@ -58,7 +58,7 @@ struct EngineOptions {
 using PatternRead = std::function<void(PatternId)>;
 
 /// An engine over all `patterns` that can be in flight in this run; PatternId is the index.
-/// @param read  is called once for each pattern.
+/// @param read  is called once for each pattern, in order; after the last one none is looked at.
 /// @throws UnsupportedConfiguration when the fidelity refuses, with an estimate of messages and
 /// time.
 [[nodiscard]] std::unique_ptr<Engine> make_engine(const Cluster& cluster,

@@ -37,7 +37,6 @@ class Builder {
         type_capacity_(types_.size(), unused) {
     reserve(patterns);
     graph_.path_begin.push_back(0);
-    graph_.before_begin.push_back(0);
     graph_.pattern_count = static_cast<int>(patterns.size());
     for (int p = 0; p < graph_.pattern_count; ++p) {
       add_pattern(p, patterns[static_cast<std::size_t>(p)]);
@@ -60,18 +59,22 @@ class Builder {
   void reserve(std::span<const Pattern> patterns) {
     std::size_t flows = 0;
     std::size_t path = 0;
+    std::size_t coupled = 0;  // up to the last of such flows
+    std::size_t pipelined = 0;
     for (const Pattern& pattern : patterns) {
       for (const Phase& phase : pattern.phases) {
         flows += phase.flows.size();
+        if (phase.coupling != Coupling::independent) coupled = flows;
+        if (phase.coupling == Coupling::pipeline) pipelined = flows + 1;
         for (const PatternFlow& flow : phase.flows) path += flow.path_size;
         if (pattern.connections > 0) path += phase.flows.size();  // and what their pairs share
       }
     }
     graph_.kind.reserve(flows);
-    graph_.group.reserve(flows);
+    graph_.group.reserve(coupled);
     graph_.path.reserve(path);
     graph_.path_begin.reserve(flows + 1);
-    graph_.before_begin.reserve(flows + 1);
+    graph_.before_begin.reserve(pipelined);
   }
 
   void add_pattern(int id, const Pattern& pattern) {
@@ -116,11 +119,18 @@ class Builder {
     const auto size = static_cast<std::uint32_t>(phase.flows.size());
     graph_.phases.push_back({pattern_id, begin, begin + size, phase.steps, phase.coupling});
     first_flow_ = group_begin_ = begin;
+    const bool is_coupled = phase.coupling != Coupling::independent;
+    const bool is_pipeline = phase.coupling == Coupling::pipeline;
+    if (is_coupled) graph_.group.resize(begin, FlowGraph::no_group);
+    if (is_pipeline) {
+      graph_.before_begin.resize(begin + 1, static_cast<std::uint32_t>(graph_.before.size()));
+    }
     for (const PatternFlow& flow : phase.flows) {
-      graph_.group.push_back(phase.coupling == Coupling::independent ? FlowGraph::no_group
-                                                                     : group_of(flow.group));
-      if (phase.coupling == Coupling::pipeline) await_arrivals(flow);
-      graph_.before_begin.push_back(static_cast<std::uint32_t>(graph_.before.size()));
+      if (is_coupled) graph_.group.push_back(group_of(flow.group));
+      if (is_pipeline) {
+        await_arrivals(flow);
+        graph_.before_begin.push_back(static_cast<std::uint32_t>(graph_.before.size()));
+      }
       add_flow(pattern, flow, forwards(phase));
     }
   }

@@ -63,10 +63,11 @@ struct FlowGraph {
   std::vector<std::uint32_t> path_begin;  ///< flow f uses path[path_begin[f], path_begin[f+1])
   std::vector<std::uint32_t> path;        ///< links; one that stands twice carries the flow twice
   std::vector<std::uint32_t> kind;        ///< flow -> index into kinds
-  std::vector<std::uint32_t> group;       ///< flow -> coupled group, or no_group
+  /// Flow -> coupled group, or no_group; of those behind the last that has one nothing stands here.
+  std::vector<std::uint32_t> group;
   std::uint32_t group_count = 0;
   /// Of a pipeline's flows: flow f waits for before[before_begin[f], before_begin[f+1]), earlier
-  /// flows of its group.
+  /// flows of its group. Of those behind the last pipeline nothing stands here.
   std::vector<std::uint32_t> before_begin;
   std::vector<std::uint32_t> before;
   std::vector<FlowKind> kinds;
@@ -83,7 +84,11 @@ struct FlowGraph {
   [[nodiscard]] std::span<const std::uint32_t> links_of(std::size_t flow) const {
     return std::span(path).subspan(path_begin[flow], path_begin[flow + 1] - path_begin[flow]);
   }
+  [[nodiscard]] std::uint32_t group_of(std::size_t flow) const {
+    return flow < group.size() ? group[flow] : no_group;
+  }
   [[nodiscard]] std::span<const std::uint32_t> awaited_by(std::size_t flow) const {
+    if (flow + 1 >= before_begin.size()) return {};
     return std::span(before).subspan(before_begin[flow],
                                      before_begin[flow + 1] - before_begin[flow]);
   }

@@ -31,8 +31,6 @@ void append(PhaseReader& read, const PhaseRange& like, FlowGraph& graph) {
     const PhaseReader::Body& body = read.bodies()[i];
     graph.path.insert(graph.path.end(), paths[i].begin(), paths[i].end());
     graph.path_begin.push_back(static_cast<std::uint32_t>(graph.path.size()));
-    graph.before_begin.push_back(0);
-    graph.group.push_back(FlowGraph::no_group);
     graph.kind.push_back(kinds + body.kind);
     const FlowKind kind{.phase = phase, .share = body.share, .latency = 0, .hop = Hop::nvlink};
     if (kinds + body.kind == graph.kinds.size()) graph.kinds.push_back(kind);
@@ -49,7 +47,6 @@ std::optional<GroupQuotient> make_group_quotient(ClusterLinks links,
   PhaseReader reader(links, classes);
   FlowGraph graph;
   graph.path_begin.push_back(0);
-  graph.before_begin.push_back(0);
   graph.pattern_count = static_cast<int>(patterns.size());
   std::vector<PhaseReader::Body> bodies;
   std::vector<const Phase*> phases;

@@ -40,17 +40,14 @@ class IncrementalTransport final : public Transport {
     if (slack > 0) parts_.emplace(problem);
     // Mostly one of each column at most: hundreds of thousands must not be moved as they come.
     streams_.reserve(problem.columns.size());
-    clocks_.reserve(rates_.rows() + problem.columns.size());
+    for (std::uint32_t row = 0; row < rates_.rows(); ++row) clocks_[row].key = row;
   }
 
   void start(std::uint32_t column, double bytes, double rate_cap, Token token) override {
     assert(bytes > 0 && rate_cap > 0);
     const std::uint32_t parts = parts_ ? parts_->begin(column) : 1;
     const FairRates::StreamId id = rates_.add(column, rate_cap / parts, parts);
-    if (streams_.size() <= id) {
-      streams_.resize(id + 1);
-      clocks_.resize(rates_.rows() + id + 1);
-    }
+    if (streams_.size() <= id) streams_.resize(id + 1);
     Stream& stream = streams_[id];
     if (stream.flows.empty()) {
       stream.ahead = 0;
@@ -74,7 +71,7 @@ class IncrementalTransport final : public Transport {
 
  private:
   static constexpr double never = std::numeric_limits<double>::infinity();
-  /// The row of that number's, or behind them all a stream's own.
+  /// The row of that number's, or behind them all that of a stream that has its own.
   using ClockId = std::uint32_t;
   static constexpr ClockId no_clock = std::numeric_limits<ClockId>::max();
 
@@ -116,6 +113,8 @@ class IncrementalTransport final : public Transport {
     /// The first flow's end, and the one in the heap, no later than it; never: none is there.
     double end = never;
     double noted = never;
+    /// In the heap: the row, or behind them all the stream whose own it is; no_clock: nobody's.
+    std::uint32_t key = no_clock;
     bool asked = false;  ///< it is in `asked_`
   };
 
@@ -134,7 +133,7 @@ class IncrementalTransport final : public Transport {
     for (; !ends_.empty() && ends_.front().time <= latest; settle_first()) {
       const IndexedHeap::Entry end = ends_.front();
       if (!woken) now_ = std::max(now_, end.time);
-      const FairRates::StreamId stream = clocks_[end.id].due.front().stream;
+      const FairRates::StreamId stream = clocks_[clock_of(end.id)].due.front().stream;
       const Flow& flow = streams_[stream].flows.front();
       latest = std::min(latest, std::max(end.time * (1 + same_instant),
                                          end.time + slack_ * (end.time - flow.started)));
@@ -193,7 +192,35 @@ class IncrementalTransport final : public Transport {
 
   // ---- clocks and their streams -----------------------------------------------------------------
 
-  [[nodiscard]] ClockId own_clock(FairRates::StreamId id) const { return rates_.rows() + id; }
+  [[nodiscard]] bool is_own(ClockId id) const { return id != no_clock && id >= rates_.rows(); }
+
+  /// The one whose end is in the heap by that key.
+  [[nodiscard]] ClockId clock_of(std::uint32_t key) const {
+    return key < rates_.rows() ? key : streams_[key - rates_.rows()].clock;
+  }
+
+  /// The one that it has, or one that nobody has.
+  [[nodiscard]] ClockId own_clock(FairRates::StreamId id) {
+    if (is_own(streams_[id].clock)) return streams_[id].clock;
+    if (free_.empty()) {
+      free_.push_back(static_cast<ClockId>(clocks_.size()));
+      clocks_.emplace_back();
+    }
+    const ClockId own = free_.back();
+    free_.pop_back();
+    clocks_[own].key = rates_.rows() + id;
+    return own;
+  }
+
+  /// Its stream has left it.
+  void give_back(ClockId own) {
+    Clock& clock = clocks_[own];
+    ends_.erase(clock.key);
+    clock.key = no_clock;
+    clock.rate = 0;
+    clock.end = clock.noted = never;
+    free_.push_back(own);
+  }
 
   [[nodiscard]] double served_by(const Clock& clock) const {
     return clock.served + clock.rate * (now_ - clock.since);
@@ -242,6 +269,7 @@ class IncrementalTransport final : public Transport {
     ++stream.version;
     if (--clock.streams == 0) clock.due.clear();
     stream.ahead += served_by(clock);
+    if (is_own(left)) return give_back(left);
     ask_for_end(left);
   }
 
@@ -278,20 +306,20 @@ class IncrementalTransport final : public Transport {
     }
     if (due.empty() || clock.rate == 0) {
       clock.end = clock.noted = never;
-      return ends_.erase(id);
+      return ends_.erase(clock.key);
     }
     clock.end = clock.since + std::max(0.0, due.front().target - clock.served) / clock.rate;
     // A later one is noted when the other is due: most have changed again by then.
-    if (clock.end < clock.noted) ends_.set(id, clock.noted = clock.end);
+    if (clock.end < clock.noted) ends_.set(clock.key, clock.noted = clock.end);
   }
 
   /// Until the first in the heap is its clock's end.
   void settle_first() {
     while (!ends_.empty()) {
-      const auto [time, id] = ends_.front();
-      Clock& clock = clocks_[id];
+      const auto [time, key] = ends_.front();
+      Clock& clock = clocks_[clock_of(key)];
       if (clock.end == time) return;
-      ends_.set(id, clock.noted = clock.end);
+      ends_.set(key, clock.noted = clock.end);
     }
   }
 
@@ -299,9 +327,10 @@ class IncrementalTransport final : public Transport {
   double slack_;
   std::optional<CopyParts> parts_;  ///< with slack
   std::vector<Stream> streams_;     ///< by FairRates' numbers
-  std::vector<Clock> clocks_;
-  IndexedHeap ends_;           ///< by clock
-  std::size_t in_flight_ = 0;  ///< streams
+  std::vector<Clock> clocks_;       ///< few streams have their own at one time
+  std::vector<ClockId> free_;       ///< own ones that nobody has
+  IndexedHeap ends_;                ///< by clock's key
+  std::size_t in_flight_ = 0;       ///< streams
   std::optional<double> wake_;
   std::vector<Token> ended_;    ///< in this instant
   std::vector<ClockId> asked_;  ///< clocks whose first end may be another

@@ -161,7 +161,7 @@ class QuotientBuilder {
         result_.flow_classes[id].column = id;
         classes.push_back(id);
       }
-      if (graph_.group[flow] != FlowGraph::no_group) {
+      if (graph_.group_of(flow) != FlowGraph::no_group) {
         count(phase, flow, id);
       } else if (is_new) {
         phase.groups.push_back({.members = {{id, 1}}, .flows = 1, .stages = {}, .coupled = {}});
@@ -176,7 +176,7 @@ class QuotientBuilder {
 
   /// Counts a flow if its group is the one that tells of its class, the first of it.
   void count(PhaseClasses& phase, std::uint32_t flow, std::uint32_t flow_class) {
-    const std::uint32_t group = graph_.group[flow];
+    const std::uint32_t group = graph_.group_of(flow);
     GroupEntry& entry = groups_[partition_.group_class[group]];
     if (entry.teller == no_class) {
       entry = {group, static_cast<std::uint32_t>(phase.groups.size())};
@@ -205,9 +205,9 @@ class QuotientBuilder {
   /// The stages of each class of a phase's groups, and those of others of the class that differ.
   void tell_stages(const PhaseRange& range, PhaseClasses& phase) {
     for (std::uint32_t begin = range.flow_begin; begin < range.flow_end;) {
-      const std::uint32_t group = graph_.group[begin];
+      const std::uint32_t group = graph_.group_of(begin);
       std::uint32_t end = begin;
-      while (end < range.flow_end && graph_.group[end] == group) ++end;
+      while (end < range.flow_end && graph_.group_of(end) == group) ++end;
       GroupClass& told = phase.groups[groups_[partition_.group_class[group]].index];
       if (told.stages.empty()) {
         told.stages = stages_of(begin, end);

@@ -32,7 +32,7 @@ class Refiner {
     for (const std::uint32_t link : graph_.links_of(begin_.flow_begin + flow)) {
       visit(flows_ + (link - begin_.link_begin));
     }
-    const std::uint32_t group = graph_.group[begin_.flow_begin + flow];
+    const std::uint32_t group = graph_.group_of(begin_.flow_begin + flow);
     if (group != FlowGraph::no_group) visit(first_group() + (group - begin_.group_begin));
   }
   [[nodiscard]] std::span<const Node> flows_of(Node shared) const {
@@ -42,7 +42,7 @@ class Refiner {
   [[nodiscard]] std::uint32_t degree_of(Node node) const {
     if (node >= flows_) return begins_[node - flows_ + 1] - begins_[node - flows_];
     const std::size_t flow = begin_.flow_begin + node;
-    const bool grouped = graph_.group[flow] != FlowGraph::no_group;
+    const bool grouped = graph_.group_of(flow) != FlowGraph::no_group;
     return static_cast<std::uint32_t>(graph_.links_of(flow).size()) + (grouped ? 1 : 0);
   }
   /// Gathers a node's neighbours. @param soon  one of its class that is met soon.
@@ -76,7 +76,8 @@ class Refiner {
     std::uint32_t position = 0;  ///< in order_
   };
 
-  void sort_by(const std::vector<std::uint32_t>& colour, std::uint32_t colours);
+  /// Makes a class of each colour, which stands in State::in.
+  void sort_by_colour(std::uint32_t colours);
   void split_by(ClassId splitter);
   void count_met();
   void split_by_counts();
@@ -123,17 +124,17 @@ void Refiner::run(const GraphPart& begin, const GraphPart& end) {
 }
 
 void Refiner::sort_by_kind_and_capacity() {
-  std::vector<std::uint32_t> colour(nodes_);
+  states_.resize(nodes_);
   for (Node flow = 0; flow < flows_; ++flow) {
-    colour[flow] = graph_.kind[begin_.flow_begin + flow] - begin_.kind_begin;
+    states_[flow].in = graph_.kind[begin_.flow_begin + flow] - begin_.kind_begin;
   }
   const std::uint32_t kinds = end_.kind_begin - begin_.kind_begin;
   for (Node link = 0; link < links_; ++link) {
-    colour[flows_ + link] = kinds + graph_.capacity[begin_.link_begin + link];
+    states_[flows_ + link].in = kinds + graph_.capacity[begin_.link_begin + link];
   }
   const auto groups = static_cast<std::uint32_t>(kinds + graph_.capacities.size());
-  std::fill(colour.begin() + first_group(), colour.end(), groups);
-  sort_by(colour, groups + 1);
+  for (Node group = first_group(); group < nodes_; ++group) states_[group].in = groups;
+  sort_by_colour(groups + 1);
 }
 
 /// Every node has a neighbour: a link or group is there for its flows.
@@ -190,9 +191,9 @@ void Refiner::index_flows() {
   }
 }
 
-void Refiner::sort_by(const std::vector<std::uint32_t>& colour, std::uint32_t colours) {
+void Refiner::sort_by_colour(std::uint32_t colours) {
   classes_.assign(colours, {});
-  for (const std::uint32_t c : colour) ++classes_[c].size;
+  for (const State& state : states_) ++classes_[state.in].size;
   std::uint32_t begin = 0;
   std::vector<std::uint32_t> next(colours);
   for (ClassId id = 0; id < colours; ++id) {
@@ -200,11 +201,11 @@ void Refiner::sort_by(const std::vector<std::uint32_t>& colour, std::uint32_t co
     begin += classes_[id].size;
   }
   order_.resize(nodes_);
-  states_.resize(nodes_);
   for (Node node = 0; node < nodes_; ++node) {
-    const std::uint32_t position = next[colour[node]]++;
-    states_[node] = {.count = 0, .in = colour[node], .position = position};
-    order_[position] = node;
+    State& state = states_[node];
+    state.count = 0;
+    state.position = next[state.in]++;
+    order_[state.position] = node;
   }
 }
 

@@ -44,8 +44,17 @@ TransferNetwork::TransferNetwork(EventQueue& queue, Transport& transport, LinkSh
       plans_(quotient_.patterns.size()),
       carried_(quotient_.patterns.size(), 0),
       all_{.bytes = carried_, .contended = {}} {
-  for (const PatternClasses& pattern : quotient_.patterns) {
+  const bool any_forwards = std::ranges::any_of(quotient_.patterns, [](const auto& pattern) {
+    return std::ranges::any_of(pattern.phases, [](const PhaseClasses& phase) {
+      return forwards_messages(phase.coupling, phase.steps);
+    });
+  });
+  if (!any_forwards) quotient_.problem = {};
+  facts_.reserve(quotient_.patterns.size());
+  for (PatternClasses& pattern : quotient_.patterns) {
     facts_.push_back({message_of(pattern), pattern.seconds_per_byte});
+    // Hundreds of thousands: all of its classes is in what is noted.
+    if (facts_.back().message != nullptr) pattern.phases = {};
   }
 }
 
@@ -94,6 +103,14 @@ const FlowClass* TransferNetwork::message_of(const PatternClasses& pattern) cons
   return &quotient_.flow_classes[phase.groups.front().members.front().flow_class];
 }
 
+PatternClasses TransferNetwork::classes_of(const FlowClass& message) const {
+  const auto flow_class = static_cast<std::uint32_t>(&message - quotient_.flow_classes.data());
+  PatternClasses classes;
+  PhaseClasses& phase = classes.phases.emplace_back();
+  phase.groups.push_back({.members = {{flow_class, 1}}, .flows = 1, .stages = {}, .coupled = {}});
+  return classes;
+}
+
 TransferNetwork::PriceKey TransferNetwork::price_of(const CollectiveCost& cost) {
   return {cost.hop_nvlink.count(), cost.hop_pcie.count(), cost.hop_network.count(), cost.efficiency,
           cost.uncontended ? cost.uncontended->count() : -1};
@@ -104,11 +121,13 @@ std::shared_ptr<const TransferNetwork::Plan> TransferNetwork::plan(PatternId pat
                                                                    const CollectiveCost& cost) {
   // A worker that sends together what waits sends ever other sizes: the plans must not pile up.
   if (planned_ >= plans_least + plans_of_pattern * quotient_.patterns.size()) {
-    for (auto& plans : plans_) plans.clear();
+    for (auto& plans : plans_) plans.reset();
     planned_ = 0;
   }
   const PlanKey key{size.count(), price_of(cost)};
-  const auto [found, is_new] = plans_[static_cast<std::size_t>(pattern)].try_emplace(key);
+  auto& plans = plans_[static_cast<std::size_t>(pattern)];
+  if (!plans) plans = std::make_unique<PlansOfPattern>();
+  const auto [found, is_new] = plans->try_emplace(key);
   if (!is_new) return found->second;
   ++planned_;
   return found->second = std::make_shared<const Plan>(planned(pattern, wire_bytes, cost));
@@ -133,7 +152,10 @@ TransferNetwork::Plan TransferNetwork::planned(PatternId pattern, double wire_by
                                                const CollectiveCost& cost) const {
   Plan plan;
   if (wire_bytes == 0) return plan;
-  const PatternClasses& classes = quotient_.patterns[static_cast<std::size_t>(pattern)];
+  const FlowClass* message = facts_[static_cast<std::size_t>(pattern)].message;
+  const PatternClasses of_message = message != nullptr ? classes_of(*message) : PatternClasses{};
+  const PatternClasses& classes =
+      message != nullptr ? of_message : quotient_.patterns[static_cast<std::size_t>(pattern)];
   const auto times = pace(quotient_, classes, wire_bytes, cost);
   for (std::size_t i = 0; i < times.size(); ++i) {
     plan.phases.push_back(plan_phase(classes.phases[i], wire_bytes, cost, times[i]));

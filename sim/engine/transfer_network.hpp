@@ -21,7 +21,8 @@ namespace gradwire {
 /// statistics and the physical bound. How a phase moves is theirs.
 class TransferNetwork : public Network {
  public:
-  /// `queue` and `transport` must outlive it; the transport's problem is `quotient.problem`.
+  /// `queue` and `transport` must outlive it; the transport's problem is `quotient.problem`, which
+  /// is kept only where phases that send whole messages on ask for it.
   TransferNetwork(EventQueue& queue, Transport& transport, LinkShares shares, Quotient quotient,
                   NetworkStats stats);
 
@@ -134,6 +135,8 @@ class TransferNetwork : public Network {
 
   [[nodiscard]] static PriceKey price_of(const CollectiveCost& cost);
   [[nodiscard]] const FlowClass* message_of(const PatternClasses& pattern) const;
+  /// Of a pattern that is this message.
+  [[nodiscard]] PatternClasses classes_of(const FlowClass& message) const;
   std::shared_ptr<const Plan> plan(PatternId pattern, Bytes size, double wire_bytes,
                                    const CollectiveCost& cost);
   /// Of a pattern that is a single message, which only other flows slow.
@@ -162,8 +165,10 @@ class TransferNetwork : public Network {
   LinkShares shares_;
   Quotient quotient_;
   NetworkStats stats_;
-  /// By pattern, the latest; all go where there are too many.
-  std::vector<std::map<PlanKey, std::shared_ptr<const Plan>>> plans_;
+  using PlansOfPattern = std::map<PlanKey, std::shared_ptr<const Plan>>;
+  /// By pattern, the latest; all go where there are too many. Most patterns are messages, which
+  /// need none.
+  std::vector<std::unique_ptr<PlansOfPattern>> plans_;
   std::size_t planned_ = 0;          ///< how many plans
   std::vector<PatternFacts> facts_;  ///< by pattern
   std::vector<BytePlan> byte_plans_;

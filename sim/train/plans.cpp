@@ -289,7 +289,17 @@ void Plans::add_exchange(const Exchange& exchange) {
     cost->second.source = "model";
   }
   exchange_costs_.push_back(&cost->second);
-  exchange_shares_.push_back(shares_of(exchange, job_));
+  const std::vector<RankShare> shares = shares_of(exchange, job_);
+  exchange_shares_.insert(exchange_shares_.end(), shares.begin(), shares.end());
+  shares_end_.push_back(exchange_shares_.size());
+}
+
+void Plans::was_read(PatternId id) {
+  if (id < exchanges_) return;
+  patterns_[static_cast<std::size_t>(id)] = {};
+  if (static_cast<std::size_t>(id) + 1 < patterns_.size()) return;
+  patterns_.resize(static_cast<std::size_t>(exchanges_));
+  patterns_.shrink_to_fit();
 }
 
 CollectiveUse Plans::send_to(const Job& job, int rank_class) {
@@ -299,7 +309,12 @@ CollectiveUse Plans::send_to(const Job& job, int rank_class) {
 }
 
 std::vector<Plans::RankShare> Plans::shares(PatternId id) const {
-  if (id >= exchanges_) return exchange_shares_[static_cast<std::size_t>(id - exchanges_)];
+  if (id >= exchanges_) {
+    const auto exchange = static_cast<std::size_t>(id - exchanges_);
+    const std::size_t begin = exchange == 0 ? 0 : shares_end_[exchange - 1];
+    const auto shares = std::span(exchange_shares_).subspan(begin, shares_end_[exchange] - begin);
+    return {shares.begin(), shares.end()};
+  }
   const Pattern& moved = pattern(id);
   std::vector<double> sent;  // by rank: flows come in no order of theirs
   for (const Phase& phase : moved.phases) {

@@ -37,16 +37,15 @@ class Plans {
   Plans(const Job& job, const std::vector<const Strategy*>& strategies,
         const std::vector<std::vector<bool>>& laid = {}, bool fold = false);
 
-  /// For the engine; PatternId is the index.
+  /// For the engine; PatternId is the index. Those of exchanges, the last ones, until was_read().
   [[nodiscard]] std::span<const Pattern> patterns() const { return patterns_; }
   [[nodiscard]] const Pattern& pattern(PatternId id) const {
     return patterns_[static_cast<std::size_t>(id)];
   }
 
-  /// The engine has read a pattern: of an exchange nothing else asks.
-  void was_read(PatternId id) {
-    if (id >= exchanges_) patterns_[static_cast<std::size_t>(id)] = {};
-  }
+  /// The engine has read a pattern: of an exchange nothing else asks. With the last one they are
+  /// gone.
+  void was_read(PatternId id);
 
   struct Choice {
     PatternId pattern = 0;
@@ -100,7 +99,8 @@ class Plans {
   std::vector<std::vector<PatternId>> exchange_ids_;  ///< by instance and index
   std::map<Seconds, CollectiveCost> exchange_cost_;   ///< by start-up: most have the same
   std::vector<const CollectiveCost*> exchange_costs_;
-  std::vector<std::vector<RankShare>> exchange_shares_;
+  std::vector<RankShare> exchange_shares_;  ///< of one exchange after the other
+  std::vector<std::size_t> shares_end_;     ///< by exchange
 };
 
 }  // namespace gradwire
