@@ -272,6 +272,9 @@ class FairRates {
   /// Lets streams join that a row has not met and that are faster.
   void join_faster(std::uint32_t row, double level);
   void fill();
+  /// Puts an entry in the place of the first of `lowest_`: most stay near it, where taking one out
+  /// and putting it in again would go through the heap twice.
+  void put_first(const std::pair<double, std::uint32_t>& entry);
   /// Gives rates to met streams of the row that is lowest: those with a lower ceiling, or else all.
   void fill_row(std::uint32_t row);
   void give(Met& met, double rate);

@@ -48,16 +48,28 @@ void FairRates::fill() {
   }
   std::make_heap(lowest_.begin(), lowest_.end(), std::greater<>());
   while (!lowest_.empty()) {
-    std::pop_heap(lowest_.begin(), lowest_.end(), std::greater<>());
-    const auto [noted, row] = lowest_.back();
-    lowest_.pop_back();
-    if (rows_[row].left_weight == 0) continue;
+    const auto [noted, row] = lowest_.front();
     // Levels only rise while lower rows are filled.
-    if (level(row) <= noted) fill_row(row);
-    if (rows_[row].left_weight == 0) continue;
-    lowest_.emplace_back(level(row), row);
-    std::push_heap(lowest_.begin(), lowest_.end(), std::greater<>());
+    if (rows_[row].left_weight > 0 && level(row) <= noted) fill_row(row);
+    if (rows_[row].left_weight > 0) {
+      put_first({level(row), row});
+      continue;
+    }
+    const auto last = lowest_.back();
+    lowest_.pop_back();
+    if (!lowest_.empty()) put_first(last);
   }
+}
+
+void FairRates::put_first(const std::pair<double, std::uint32_t>& entry) {
+  std::size_t place = 0;
+  for (std::size_t child = 1; child < lowest_.size(); child = 2 * place + 1) {
+    if (child + 1 < lowest_.size() && lowest_[child + 1] < lowest_[child]) ++child;
+    if (!(lowest_[child] < entry)) break;
+    lowest_[place] = lowest_[child];
+    place = child;
+  }
+  lowest_[place] = entry;
 }
 
 void FairRates::fill_row(std::uint32_t row) {
