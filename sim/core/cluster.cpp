@@ -19,7 +19,9 @@ ClusterLink cluster_link(LinkKind kind, BytesPerSecond capacity, Seconds latency
 }  // namespace
 
 Cluster::Cluster(std::vector<std::shared_ptr<const NodeGraph>> nodes, Fabric fabric)
-    : nodes_(std::move(nodes)), fabric_(std::move(fabric)) {
+    : nodes_(std::move(nodes)),
+      fabric_(std::move(fabric)),
+      links_(std::make_shared<std::vector<std::uint32_t>>()) {
   assert(!nodes_.empty());
   std::map<const NodeGraph*, std::shared_ptr<const Routes>> known;  // looked up, never walked
   int ports = 0;
@@ -32,14 +34,15 @@ Cluster::Cluster(std::vector<std::shared_ptr<const NodeGraph>> nodes, Fabric fab
     port_links_ += static_cast<LinkId>(routes->links().size());
     ports += routes->nics();
   }
-  links_.reserve(at(port_links_) + 2 * at(fabric_.port_count()) + fabric_.graph().edges().size());
+  auto& links = *links_;
+  links.reserve(at(port_links_) + 2 * at(fabric_.port_count()) + fabric_.graph().edges().size());
   std::map<const Routes*, std::vector<std::uint32_t>> types;  // looked up, never walked
   for (const auto& routes : routes_) {
     const auto [found, is_new] = types.try_emplace(routes.get());
     if (is_new) {
       for (const ClusterLink& link : routes->links()) found->second.push_back(type_of(link));
     }
-    links_.insert(links_.end(), found->second.begin(), found->second.end());
+    links.insert(links.end(), found->second.begin(), found->second.end());
   }
   assert(fabric_.port_count() == ports || (nodes_.size() == 1 && fabric_.port_count() == 0));
   for (int port = 0; port < fabric_.port_count(); ++port) {
@@ -50,21 +53,21 @@ Cluster::Cluster(std::vector<std::shared_ptr<const NodeGraph>> nodes, Fabric fab
       direction.connection_capacity = spec.connection_bandwidth->count();
     }
     direction.connections = spec.connections;
-    links_.resize(links_.size() + 2, type_of(direction));
+    links.resize(links.size() + 2, type_of(direction));
   }
-  trunk_links_ = static_cast<LinkId>(links_.size());
+  trunk_links_ = static_cast<LinkId>(links.size());
   const auto& switches = fabric_.graph();
   for (const auto& edge : switches.edges()) {
-    links_.push_back(
+    links.push_back(
         type_of(cluster_link(LinkKind::network, switches[edge].bandwidth, switches[edge].latency)));
   }
-  duplex_links_ = static_cast<LinkId>(links_.size());
+  duplex_links_ = static_cast<LinkId>(links.size());
   for (int port = 0; port < fabric_.port_count(); ++port) {
     const PortSpec& spec = fabric_.port_spec(port);
     assert(spec.duplex_efficiency >= 0.5 && spec.duplex_efficiency <= 1);
     if (spec.duplex_efficiency == 1) continue;
     half_duplex_ports_.push_back(port);
-    links_.push_back(type_of(
+    links.push_back(type_of(
         cluster_link(LinkKind::network, 2 * spec.duplex_efficiency * spec.bandwidth, Seconds{})));
   }
 }
@@ -116,9 +119,11 @@ std::optional<std::pair<int, int>> Cluster::separated() const {
 
 void Cluster::degrade(LinkId id, double factor) {
   assert(factor > 0);
-  ClusterLink link = link_types_[links_[at(id)]];
+  if (links_.use_count() > 1) links_ = std::make_shared<std::vector<std::uint32_t>>(*links_);
+  std::uint32_t& type = (*links_)[at(id)];
+  ClusterLink link = link_types_[type];
   link.capacity *= factor;
-  links_[at(id)] = type_of(link);
+  type = type_of(link);
 }
 
 }  // namespace gradwire

@@ -38,7 +38,7 @@ class Cluster {
     return node_offset_[static_cast<std::size_t>(node)];
   }
   [[nodiscard]] const Fabric& fabric() const { return fabric_; }
-  [[nodiscard]] ClusterLinks links() const { return {link_types_, links_}; }
+  [[nodiscard]] ClusterLinks links() const { return {link_types_, *links_}; }
   /// "node1.gpu0->gpu1", "node0.nic2.up", "node0.nic2.both" (what its directions share)
   [[nodiscard]] std::string link_name(LinkId id) const;
 
@@ -104,7 +104,9 @@ class Cluster {
   std::vector<std::shared_ptr<const NodeGraph>> nodes_;
   Fabric fabric_;
   std::vector<ClusterLink> link_types_;
-  std::vector<std::uint32_t> links_;  ///< index into link_types_
+  /// Index into link_types_. Copies of a cluster have the same, until one of them is degraded: a
+  /// million GPUs have 25 MB.
+  std::shared_ptr<std::vector<std::uint32_t>> links_;
   std::vector<LinkId> node_offset_;
   std::vector<int> port_offset_;
   LinkId port_links_ = 0;

@@ -34,7 +34,7 @@ std::optional<int> take_index(std::string_view prefix, std::string_view& text) {
 }  // namespace
 
 std::string Cluster::link_name(LinkId id) const {
-  assert(id >= 0 && at(id) < links_.size());
+  assert(id >= 0 && at(id) < links_->size());
   if (id >= trunk_links_ && id < duplex_links_) {
     const auto& switches = fabric_.graph();
     return trunk_name(switches, switches.edges()[at(id - trunk_links_)]);
