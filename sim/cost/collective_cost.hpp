@@ -31,6 +31,9 @@ struct CollectiveCost {
   Seconds hop_nvlink;
   Seconds hop_pcie;
   Seconds hop_network;
+  /// A ring's step waits between the segments of its message, not before the first byte: it moves
+  /// the slower for all of the step, as of Gloo.
+  bool waits_within = false;
   double efficiency = 1;  ///< payload / bytes on the wire (LL moves a flag with each word: 0.5)
   /// Time of the whole collective, uncontended. When present, the flows are paced so that
   /// uncontended they take exactly this (startup and hops are then 0), and contention acts on top.

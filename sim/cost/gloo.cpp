@@ -106,6 +106,9 @@ CollectiveChoice GlooLibrary::choose(std::span<const Pattern> patterns, Bytes si
     const Pass first = is_pair ? pass_of_pair(segments, latency)
                                : pass(segments, reduces_values(pattern.kind), latency);
     hop = first.step - part;
+    // Of `count` segments every second waits, and what two collectives send to a peer is queued on
+    // one connection (gloo/transport/tcp/pair.cc, sendAsyncMode): one fills the gaps of the other.
+    cost.waits_within = true;
     cost.startup += first.tail;
     if (pattern.kind == CollectiveKind::all_reduce) {
       const Pass second = pass(segments, /*sums=*/false, latency);

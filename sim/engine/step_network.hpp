@@ -5,7 +5,8 @@
 namespace gradwire {
 
 /// Every message over its real links, in the order that Coupling demands; each pays the latency of
-/// its path and the cost's hop. Those of a ring or a pipeline have no more of a link than their
+/// its path and the cost's hop, before its first byte or spread over all of them
+/// (CollectiveCost::waits_within). Those of a ring or a pipeline have no more of a link than their
 /// part of it while all flows of their phase move: that is what pace() and the libraries price.
 /// Moved faster while others wait, a collective would take up to 18 % less than its price, and
 /// messages that meet on faster links more time than on slower ones. A pipeline whose measured time

@@ -112,8 +112,12 @@ PatternClasses TransferNetwork::classes_of(const FlowClass& message) const {
 }
 
 TransferNetwork::PriceKey TransferNetwork::price_of(const CollectiveCost& cost) {
-  return {cost.hop_nvlink.count(), cost.hop_pcie.count(), cost.hop_network.count(), cost.efficiency,
-          cost.uncontended ? cost.uncontended->count() : -1};
+  return {cost.hop_nvlink.count(),
+          cost.hop_pcie.count(),
+          cost.hop_network.count(),
+          cost.efficiency,
+          cost.uncontended ? cost.uncontended->count() : -1,
+          cost.waits_within};
 }
 
 std::shared_ptr<const TransferNetwork::Plan> TransferNetwork::plan(PatternId pattern, Bytes size,
@@ -219,6 +223,7 @@ TransferNetwork::PlannedPhase TransferNetwork::plan_messages(
     const std::vector<double>& times) const {
   PlannedPhase planned;
   const bool streams = moves_as_one(phase.coupling, phase.steps);
+  const bool waits_within = streams && cost.waits_within && !cost.uncontended;
   for (std::size_t g = 0; g < phase.groups.size(); ++g) {
     const GroupClass& group = phase.groups[g];
     for (const GroupClass::Member& member : group.members) {
@@ -227,9 +232,11 @@ TransferNetwork::PlannedPhase TransferNetwork::plan_messages(
       // A measured time is spread evenly over the messages that follow each other; else a flow of a
       // coupled phase has its price's rate, whoever waits meanwhile.
       const double cap = cost.uncontended ? message * rounds(phase, group) / times[g]
+                         : waits_within   ? message / message_time(flow, phase.steps, bytes, cost)
                          : streams        ? flow.fair_rate
                                           : flow.kind.ceiling;
-      planned.flows.push_back({flow.column, message, cap, Seconds{message_latency(flow, cost)}});
+      const double latency = waits_within ? 0 : message_latency(flow, cost);
+      planned.flows.push_back({flow.column, message, cap, Seconds{latency}});
     }
   }
   planned.messages = planned.flows.size() * static_cast<std::uint64_t>(phase.steps);

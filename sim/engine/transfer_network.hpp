@@ -118,7 +118,7 @@ class TransferNetwork : public Network {
 
  private:
   /// What of a transfer's price decides its plan, beside the pattern and the size.
-  using PriceKey = std::tuple<double, double, double, double, double>;
+  using PriceKey = std::tuple<double, double, double, double, double, bool>;
   using PlanKey = std::pair<std::int64_t, PriceKey>;  ///< size, and that
   /// What is asked of a pattern each time that it moves.
   struct PatternFacts {
