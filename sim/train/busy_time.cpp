@@ -22,17 +22,27 @@ void BusyTime::end(double start, double end) {
   if (end <= start) return;
   while (!past_.empty() && past_.back().second >= start) {
     start = std::min(start, past_.back().first);
-    total_ -= past_.back().second - past_.back().first;
+    ended_ -= past_.back().second - past_.back().first;
     past_.pop_back();
   }
   past_.emplace_back(start, end);
-  total_ += end - start;
+  ended_ += end - start;
 }
 
 void BusyTime::forget_before(double when) {
   // What is open may yet swallow what ended since it began.
   if (is_open()) when = std::min(when, open_since());
   while (!past_.empty() && past_.front().second < when) past_.pop_front();
+}
+
+double BusyTime::until(double now) const {
+  const double open = is_open() ? std::min(open_since(), now) : now;
+  // What ended since then does not count twice.
+  double busy = ended_ + now - open;
+  for (auto past = past_.rbegin(); past != past_.rend() && past->second > open; ++past) {
+    busy -= past->second - std::max(past->first, open);
+  }
+  return busy;
 }
 
 double BusyTime::overlap(double from, double to) const {

@@ -22,8 +22,9 @@ class BusyTime {
   [[nodiscard]] double overlap(double from, double to) const;
   /// Nobody will ask for what was before `when`, and nothing will begin there.
   void forget_before(double when);
-  /// Seconds of all that has ended.
-  [[nodiscard]] double total() const { return total_; }
+  /// Seconds until `now` in which something was going on; what has not ended goes on. REQUIRES:
+  /// nothing has ended later.
+  [[nodiscard]] double until(double now) const;
 
  private:
   using Starts = std::priority_queue<double, std::vector<double>, std::greater<>>;
@@ -43,7 +44,7 @@ class BusyTime {
   double since_ = 0;         ///< no break since then, if some are running
   Starts later_;             ///< of what has not ended and began behind the last end
   std::deque<std::pair<double, double>> past_;  ///< disjoint, rising, not forgotten
-  double total_ = 0;
+  double ended_ = 0;                            ///< seconds of all that has ended
 };
 
 /// What goes on for some ranks.

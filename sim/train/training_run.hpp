@@ -65,7 +65,7 @@ class TrainingRun {
   [[nodiscard]] double now() const { return engine_->now().count(); }
   /// Seconds in which data of the traced rank's instance moved.
   [[nodiscard]] double moved() const {
-    return instances_[lanes_[traced_lane_].instance].activity.moving.total();
+    return instances_[lanes_[traced_lane_].instance].activity.moving.until(now());
   }
   [[nodiscard]] bool traced(std::size_t lane) const {
     return job_.record_spans && lane == traced_lane_ && lanes_[lane].iteration == job_.run.warmup;

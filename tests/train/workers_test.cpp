@@ -288,7 +288,7 @@ TEST_CASE("two host threads move two collectives at a time, in order, and a thir
   CHECK(f.workers.collective(2).start == 4);
   f.workers.finish(0, 6.0);
   f.workers.finish(2, 7.0);
-  CHECK(f.activity.moving.total() == Approx(6));
+  CHECK(f.activity.moving.until(7) == Approx(6));
   REQUIRE(f.workers.iteration_ended());
   // It waits from 3 to 7, and all the time something moves.
   CHECK(part(f.workers, 0, Part::exposed_communication) == Approx(4));
@@ -350,7 +350,7 @@ TEST_CASE("a wait between two collectives in which nothing moves is not exposed"
   CHECK(f.workers.collective(1).start == 6);
   f.workers.finish(0, 5.0);
   f.workers.finish(1, 8.0);
-  CHECK(f.activity.moving.total() == Approx(3));
+  CHECK(f.activity.moving.until(8) == Approx(3));
   CHECK(part(f.workers, 0, Part::exposed_communication) == Approx(3));
   CHECK(part(f.workers, 0, Part::straggler_wait) == Approx(3));
 }
