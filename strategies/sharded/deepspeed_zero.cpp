@@ -1,5 +1,7 @@
 #include "strategies/sharded/deepspeed_zero.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -158,9 +160,10 @@ StrategyMaker DeepSpeedZero::read(Knobs& knobs, const ShardingHooks& hooks) {
   options.hook_time = three ? hooks.zero3_tensor : hooks.zero2_tensor;
   knobs.read(
       "hook_time", options.hook_time,
-      "of the thread that launches, PyTorch's: a tensor's Python where it is reduced, and in "
-      "the step of a partition; of stage 3 (343 us) in each direction; "
-      "profiles/libraries/sharding_hooks.yaml");
+      fmt::format("of the thread that launches, PyTorch's: a tensor's Python where it is reduced, "
+                  "and in the step of a partition; of stage 3 ({:.0f} us) in each direction; "
+                  "profiles/libraries/sharding_hooks.yaml",
+                  1e6 * hooks.zero3_tensor.count()));
   return [options, live](const JobView& job) -> std::unique_ptr<Strategy> {
     if (options.stage == last_stage) return stage_three(options, live, job);
     return std::make_unique<DeepSpeedZero>(options, job);
