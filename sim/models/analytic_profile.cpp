@@ -217,7 +217,7 @@ void add_host(const HostTables& hosts, ComputeProfile& profile, const ModelDescr
               const AnalyticOptions& options, const KernelSetting& setting) {
   const double host_time = options.host_time.value_or(setting.gpu.host_time);
   const HostSetting host = {
-      .batch_norms = running.buffers > 0,
+      .batch_norms = running.has_statistics,
       .half = activation_bytes(setting.dtype) < activation_bytes("fp32"),
       .sums_in_fp32 = setting.sums_in_fp32,
   };
@@ -262,7 +262,7 @@ Recomputation recomputation(const AnalyticOptions& options) {
 
 bool native_norms(const ModelDescription& model, const Framework& framework,
                   const std::string& dtype) {
-  return model.buffers > 0 && dtype == "bf16" && framework.name == AnalyticOptions{}.framework;
+  return model.has_statistics && dtype == "bf16" && framework.name == AnalyticOptions{}.framework;
 }
 
 KernelSetting kernel_setting(const HostTables& hosts, const ModelDescription& running,
@@ -279,8 +279,8 @@ KernelSetting kernel_setting(const HostTables& hosts, const ModelDescription& ru
           .dtype = dtype,
           .channels_last = channels_last,
           .attention = half ? options.attention : AttentionKernels::flash,
-          .token_norms = running.buffers == 0 && fusion == Fusion::none,
-          .sums_in_fp32 = half && running.buffers == 0 && has_optimizer_steps(framework) &&
+          .token_norms = !running.has_statistics && fusion == Fusion::none,
+          .sums_in_fp32 = half && !running.has_statistics && has_optimizer_steps(framework) &&
                           options.autocast.value_or(running.autocast && options.master_weights),
           .padded_products = fusion == Fusion::inductor,
           .native_norms = native,
@@ -323,6 +323,7 @@ ComputeProfile untimed_profile(const ModelDescription& model, int batch) {
   set_orders(profile, model);
   profile.buffers = model.buffers;
   profile.buffer_elements = model.buffer_elements;
+  profile.buffer_bytes = model.buffer_bytes;
   return profile;
 }
 

@@ -199,7 +199,8 @@ Activation ModelBuilder::batch_norm(const std::string& name, const Activation& i
       operation(name, "norm", {.elements = 3 * input.count()}, {.elements = 5 * input.count()});
   layer.parameters = {tensor(name + ".weight", {input.channels}),
                       tensor(name + ".bias", {input.channels})};
-  add_buffers(3, 2 * input.channels + 1);  // running mean and variance, and the number of batches
+  add_statistics(3,
+                 2 * input.channels + 1);  // running mean and variance, and the number of batches
   return custom(std::move(layer), {{input}}, input, {0, 1});
 }
 

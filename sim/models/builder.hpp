@@ -180,8 +180,10 @@ class ModelBuilder {
   Activation custom(ModelLayer layer, std::span<const Activation> inputs, const Activation& output,
                     std::vector<int> ready = {});
 
-  /// `number` tensors of state that does not train, of `elements` together.
-  void add_buffers(int number, std::int64_t elements);
+  /// `number` tensors of channels' statistics, which do not train, of `elements` together.
+  void add_statistics(int number, std::int64_t elements);
+  /// A tensor of bool that is registered as a buffer: which positions see which.
+  void add_mask(std::int64_t elements);
   /// The layers so far do not train: their tensors are no parameters, and backward, which does not
   /// reach them, needs nothing of theirs.
   void freeze();

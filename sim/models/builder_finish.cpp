@@ -13,9 +13,16 @@ void ModelBuilder::register_before(const std::string& prefix, const std::string&
   placements_.push_back({prefix, other});
 }
 
-void ModelBuilder::add_buffers(int number, std::int64_t elements) {
+void ModelBuilder::add_statistics(int number, std::int64_t elements) {
   model_.buffers += number;
   model_.buffer_elements += elements;
+  model_.has_statistics = true;
+}
+
+void ModelBuilder::add_mask(std::int64_t elements) {
+  ++model_.buffers;
+  model_.buffer_elements += elements;
+  model_.buffer_bytes += Bytes{elements};
 }
 
 void ModelBuilder::freeze() {

@@ -14,7 +14,7 @@ Activation frozen_norm(ModelBuilder& net, const std::string& name, const Activat
   layer.kind = "other";
   layer.forward = {.elements = 4 * n, .kernels = 7};
   layer.backward = {.elements = 2 * n};
-  net.add_buffers(4, 4 * input.channels);
+  net.add_statistics(4, 4 * input.channels);
   return net.custom(std::move(layer), {{input}}, input);
 }
 

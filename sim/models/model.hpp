@@ -161,8 +161,10 @@ struct ModelDescription {
   bool autocast = true;
   /// Whether gradients of tables have but the rows that were looked up.
   bool sparse_embeddings = false;
-  int buffers = 0;                   ///< tensors of non-trainable state (batch-norm statistics)
+  int buffers = 0;                   ///< tensors of non-trainable state (statistics, masks)
   std::int64_t buffer_elements = 0;  ///< elements in them
+  Bytes buffer_bytes{0};             ///< in them; 0: those of statistics
+  bool has_statistics = false;       ///< of channels (batch norms, frozen or not)
 
   [[nodiscard]] std::int64_t parameter_count() const;
   /// The layer's parameters with their gradients of a batch: ParameterSpec::sparse_rows.

@@ -259,3 +259,20 @@ TEST_CASE_METHOD(ProfileFixture, "mistakes in an analytic profile are reported w
   CHECK_THROWS_WITH(read("{file: tiny/small-gpu_fp32_b4, dtype: fp16}"),
                     Contains("'dtype' is 'fp16', which small-gpu does not have"));
 }
+
+TEST_CASE_METHOD(ProfileFixture,
+                 "buffers are the model's, of GPT-2 a bool for each pair of positions in each "
+                 "block, or as many bytes as are told",
+                 "[config][profile]") {
+  const std::string gpt2 = "{model: gpt2, gpu: big-gpu, batch_per_gpu: 1, dtype: fp32";
+  const Scenario own = read(gpt2 + "}");
+  // modeling_gpt2.py, register_buffer("bias", torch.tril(torch.ones((1024, 1024), dtype=bool)))
+  CHECK(own.profile->buffers == 12);
+  CHECK(own.profile->buffer_bytes == Bytes{12 * 1024 * 1024});
+  // The same masks in fp32 and of 2048 positions.
+  const Scenario told = read(gpt2 + ", buffers: 201326592 B}");
+  CHECK(told.profile->buffer_bytes == Bytes{201'326'592});
+  CHECK(told.profile->iteration == own.profile->iteration);
+  CHECK(read(gpt2 + ", buffers: 0 B}").profile->buffer_elements == 0);
+  CHECK(read("{file: tiny/small-gpu_fp32_b4, buffers: 8 B}").profile->buffer_bytes == Bytes{8});
+}

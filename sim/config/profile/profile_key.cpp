@@ -38,6 +38,23 @@ void override_overlap(YamlMap& map, ComputeProfile& profile) {
   read_overlap(YamlMap(*value, "overlap"), overlap_kinds(), profile.overlap);
 }
 
+const Fields<ComputeProfile>& module_fields() {
+  static const Fields<ComputeProfile> fields = {
+      "module",
+      "",
+      {{{"buffers", "the model's",
+         "bytes of the module's buffers (register_buffer: statistics of norms, masks of "
+         "attention), which DDP broadcasts before a forward pass",
+         value_info(at_least(Bytes{0}))},
+        [](YamlMap& map, ComputeProfile& profile) {
+          if (!map.has("buffers")) return;
+          profile.buffer_bytes = map.require<Bytes>("buffers", at_least(Bytes{0}));
+          profile.buffers = profile.buffer_bytes > Bytes{} ? 1 : 0;
+          profile.buffer_elements = profile.buffer_bytes.count();
+        }}}};
+  return fields;
+}
+
 /// A published time corrects the sum that was counted; what stays is the error of its parts.
 ComputeProfile scaled_profile(ComputeProfile profile, Seconds iteration) {
   profile = scaled_to(std::move(profile), iteration);
@@ -98,6 +115,7 @@ ComputeProfile read_mapping(const YamlValue& value, KnownTime& known,
              "'iteration_micro_batches' without 'iteration_time'; expected both");
   }
   override_overlap(map, profile);
+  module_fields().read(map, profile);
   map.finish();
   return profile;
 }
@@ -122,7 +140,9 @@ ComputeProfile read_profile_mapping(const YamlValue& value, std::vector<Warning>
 
 Section profile_section() {
   Section section{"profile", "what one GPU does in an iteration", profile_keys()};
-  for (KeyInfo& key : time_fields().keys()) section.keys.push_back(std::move(key));
+  for (const auto& more : {time_fields().keys(), module_fields().keys()}) {
+    section.keys.insert(section.keys.end(), more.begin(), more.end());
+  }
   section.keys.push_back({"overlap", "counted from the GPU",
                           "times as long as device work takes beside a collective: for all, or by "
                           "kind",
