@@ -64,6 +64,8 @@ std::span<const SeriesEntry> series_catalogue() {
                "a ninth blind test: FSDP, ZeRO, DDP, BytePS beside each other, T4 to GB300", ""),
       training("blind10", "a tenth blind test: ZeRO, FSDP, DDP and Horovod, GTX 1080 Ti to H100",
                ""),
+      training("blind11",
+               "an eleventh blind test: two ways on the same 2 to 128 GPUs, K80 to A100", ""),
       training("alcf_r50", "DDP on two nodes of 4 A100, Slingshot and TCP"),
       training("llm", "Llama 3 8B and others under FSDP and ZeRO on up to 128 GPUs", llm_page),
       training("memory", "What a GPU keeps of language models under FSDP and ZeRO", llm_page),
