@@ -127,7 +127,7 @@ std::vector<std::vector<TensorId>> gradients_by_layer(const ComputeProfile& prof
   std::size_t latest = profile.layers.size();  // backward runs from the last layer to the first
   for (const TensorId id : profile.gradient_order) {
     const auto layer = static_cast<std::size_t>(tensors[static_cast<std::size_t>(id)].layer);
-    latest = std::min(latest, layer);
+    latest = profile.one_executable ? 0 : std::min(latest, layer);
     gradients[latest].push_back(id);
   }
   return gradients;

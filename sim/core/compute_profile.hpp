@@ -109,6 +109,8 @@ struct ComputeProfile {
   /// A graph's executor launches each tensor's step once its gradient is there (TensorFlow, MXNet);
   /// else the thread that launches backward goes from tensor to tensor (torch.optim).
   bool executor = false;
+  /// One executable has all of backward: no gradient is there before its end (XLA's clusters).
+  bool one_executable = false;
   std::int64_t buffer_elements = 0;  ///< elements of non-trainable state (batch-norm statistics)
   int buffers = 0;                   ///< tensors that hold them
   Bytes buffer_bytes{0};             ///< in them; 0: unknown

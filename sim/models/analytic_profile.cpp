@@ -243,6 +243,7 @@ void add_host(const HostTables& hosts, ComputeProfile& profile, const ModelDescr
   profile.framework = framework.name;
   profile.host_time = host_time;
   profile.executor = !has_optimizer_steps(framework);
+  profile.one_executable = framework.one_executable;
   profile.optimizer_launch =
       host_time *
       launch_of_optimizer(framework, optimizer, options.optimizer_step, profile.tensor_count());

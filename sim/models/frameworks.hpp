@@ -55,7 +55,8 @@ struct Framework {
   bool persistent_norms = false;
   /// Puts convolutions of fp16 channels last for matrix units, unless told otherwise.
   bool fp16_channels_last = false;
-  bool primitives = false;  ///< runs models of tokens by_primitives()
+  bool primitives = false;      ///< runs models of tokens by_primitives()
+  bool one_executable = false;  ///< see ComputeProfile
   CheckpointHost checkpoint{};
 };
 

@@ -192,3 +192,19 @@ TEST_CASE("autocast casts the inputs of products that come out of norms, half pr
   // logits in fp32: 12 x 2 + 1 casts of 16 + 47 us.
   CHECK(launches(true) - launches(false) == Approx(25 * 63e-6));
 }
+
+TEST_CASE("XLA hands gradients over when all of backward has run, an executor of operators at once",
+          "[models][framework]") {
+  const auto ready = [](const char* framework) {
+    const ComputeProfile profile =
+        analytic_profile(config::shipped_hosts(), resnet50({}), gpu("v100-sxm2-16gb"), 64, "fp32",
+                         host_of(framework));
+    const auto gradients = gradients_by_layer(profile);
+    CHECK(gradients.size() == profile.layers.size());
+    return gradients.front().size();
+  };
+  // torchvision's 161 tensors; backward ends with the first layer.
+  CHECK(ready("tf-xla") == 161);
+  CHECK(ready("tf") < 161);
+  CHECK(ready("pytorch-compile") < 161);
+}

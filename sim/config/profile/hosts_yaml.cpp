@@ -71,6 +71,8 @@ const Fields<Framework>& framework_fields() {
        field("persistent_norms", &Framework::persistent_norms, "batch norms read tensors once"),
        field("fp16_channels_last", &Framework::fp16_channels_last, "of convolutions in fp16"),
        field("primitives", &Framework::primitives, "models of tokens run by primitives"),
+       field("one_executable", &Framework::one_executable,
+             "all of backward is one: no gradient is there before its end"),
        inside("checkpoint", &Framework::checkpoint, checkpoint_fields, "of blocks run again")}};
   return fields;
 }
