@@ -1,3 +1,4 @@
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -177,22 +178,25 @@ TEST_CASE("compare gives the same bytes with any number of workers", "[cli][comp
   CHECK(place.run(command + "1").out == place.run(command + "3").out);
 }
 
-TEST_CASE("compare runs 4 iterations after 2 where the scenario says nothing", "[cli][compare]") {
+TEST_CASE(
+    "compare runs 4 iterations after 2 where the scenario says nothing, asynchronous workers 50 "
+    "after 5",
+    "[cli][compare]") {
   const Workplace place("compare_default_run");
   std::string text = scenario();
   text.erase(text.find("run:"));
   place.write("s.yaml", text);
-  CHECK(place.run("compare s.yaml --strategies ddp --csv a.csv").code == 0);
-  CHECK(place
-            .run("compare s.yaml --strategies ddp --csv b.csv --set run.iterations=4 --set "
-                 "run.warmup=2")
-            .code == 0);
-  // Equal but for the scenarios' hashes, in the second column.
-  const auto figures = [&](const std::string& file) {
-    const std::string row = place.text(file).substr(place.text(file).find("\nddp,"));
-    return row.substr(row.find(",resnet50,"));
+  const auto times = [&](const std::string& run) {
+    CHECK(place.run("compare s.yaml --strategies ddp,ps_async --json c.json" + run).code == 0);
+    std::map<std::string, Json> of;
+    for (const Json& row : Json::parse(place.text("c.json"))["results"]) {
+      of[row["label"]] = row["iteration_time_s"];
+    }
+    return of;
   };
-  CHECK(figures("a.csv") == figures("b.csv"));
+  auto open = times("");
+  CHECK(open["ddp"] == times(" --set run.iterations=4 --set run.warmup=2")["ddp"]);
+  CHECK(open["ps_async"] == times(" --set run.iterations=50 --set run.warmup=5")["ps_async"]);
 }
 
 TEST_CASE("What is misspelt ends compare with 3 and writes nothing", "[cli][compare]") {

@@ -99,9 +99,9 @@ const Fields<RunSpec>& run_fields() {
       "run",
       "how many iterations, from which seed",
       {field("iterations", &RunSpec::iterations, "measured ones", between(1, iterations_max),
-             "50; `compare`: 4"),
+             "50; `compare`: 4, and 50 of asynchronous workers"),
        field("warmup", &RunSpec::warmup, "dropped before them", between(0, iterations_max),
-             "5; `compare`: 2"),
+             "5; `compare`: 2, and 5 of asynchronous workers"),
        field("seed", &RunSpec::seed, "of all that is random"),
        choice("phases", &RunSpec::all_phases, {{"steady", false}, {"all", true}},
               "of strategies with a warm-up or a switch: `steady` (the phase that lasts), `all` "
