@@ -8,7 +8,9 @@
 namespace gradwire {
 
 /// One GPU without a wrapper, or ranks that never talk: no operation at all. Nobody waits for the
-/// slowest, so that no strategy trains faster on the same ranks.
+/// slowest, so that a strategy trains faster on the same ranks by no more than the optimizer's step
+/// at most: that runs behind backward here, and the host waits for it, where others divide it among
+/// ranks, or run it between the next forward's layers while the host launches them.
 class NoCommunication final : public Strategy {
  public:
   /// @param ranks  each with a model of its own.

@@ -27,6 +27,16 @@ const std::vector<std::string> asynchronous = {"{name: ps_async}", "{name: ssp}"
                                                "{name: kungfu_pair_averaging}"};
 const std::vector<std::string> peers = {"{name: kungfu_sync}", "{name: kungfu_sma}",
                                         "{name: decentralized}", "{name: local_sgd}"};
+/// Whose optimizer is divided among ranks, or runs layer by layer in the next forward.
+const std::vector<std::string> divided = {"{name: fsdp2}",
+                                          "{name: hsdp}",
+                                          "{name: deepspeed}",
+                                          "{name: dear}",
+                                          "{name: mxnet_kvstore}",
+                                          "{name: megatron}",
+                                          "{name: tictac}",
+                                          "{name: p3}",
+                                          "{name: byteps, cross_barrier: true}"};
 
 std::vector<std::string> any_of(std::initializer_list<std::vector<std::string>> lists) {
   std::vector<std::string> all;
@@ -187,6 +197,29 @@ TEST_CASE("no strategy beats ranks that never talk", "[laws][long][many]") {
                 .slack = 0.002,
                 .excused_by_choice = false};
   check(law, 200, 110);
+}
+
+TEST_CASE("no strategy beats ranks that never talk by more than their optimizer's step",
+          "[laws][long][many]") {
+  // It may be divided among ranks, or run between the next forward's layers while a host that
+  // bounds all launches them; of its own launches the fused one has the fewest.
+  const Law law{.name = "without communication and optimizer",
+                .strategies = any_of({all_reduces, servers, peers, asynchronous, divided}),
+                .change = [](TrainingJob& job) -> std::optional<TrainingJob> {
+                  if (job.world_size() > 32) return std::nullopt;
+                  job.straggler = -1;  // who does not wait for it may be faster than it is
+                  TrainingJob after = job;
+                  after.optimizer = "sgd, optimizer_step: fused";
+                  after.strategy = "{name: none}";
+                  return after;
+                },
+                .excess =
+                    [](const Prediction& strategy, const Prediction& none) {
+                      return (none.iteration - none.optimizer) / strategy.iteration - 1;
+                    },
+                .slack = 0.002,
+                .excused_by_choice = false};
+  check(law, 200, 118);
 }
 
 TEST_CASE("DDP costs no more than BSP where a collective of any size has the same bandwidth",

@@ -67,6 +67,7 @@ void add_figures(const config::Scenario& scenario, const Point& point, Predictio
     prediction.least_part =
         std::min(prediction.least_part, std::ranges::min(*result.breakdown_median));
   }
+  prediction.optimizer = result.breakdown[static_cast<std::size_t>(Part::optimizer)];
   prediction.compute = slowest_compute(scenario);
   prediction.efficiency = result.one_gpu_fits ? metrics_of(result).scaling_efficiency : 0;
   prediction.doubted = std::ranges::any_of(result.warnings, is_doubt);

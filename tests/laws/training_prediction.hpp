@@ -18,6 +18,7 @@ struct Prediction {
   // What is held of every prediction by itself.
   double parts = 0;        ///< s, sum of the parts that an iteration is made of
   double least_part = 0;   ///< s, the smallest of them, of either rank that is reported
+  double optimizer = 0;    ///< s, of a rank's optimizer step, in an iteration
   double compute = 0;      ///< s, forward and backward on the slowest rank, by its speed
   double efficiency = 0;   ///< to so many times one GPU alone
   bool doubted = false;    ///< a warning says why not to believe it: of start, end, or steadiness

@@ -31,7 +31,11 @@ TEST_CASE("An iteration shorter than one GPU's alone is reported with its reason
   REQUIRE(hidden);
   CHECK(hidden->text ==
         "an iteration takes 90 ms, that of a single GPU 100: more of what the host does is behind "
-        "the GPU's work");
+        "the GPU's work, such as the optimizer's kernels between the next forward's layers");
+  // The sum of its shares is the whole but for rounding: nothing is divided.
+  const auto rounded = gain_warning(result(0.08, 0.01 * (1 - 1e-12)), Seconds{0.01});
+  REQUIRE(rounded);
+  CHECK(rounded->text == hidden->text);
 }
 
 TEST_CASE("What is shown as 100.0 % efficient needs no reason", "[train][gain]") {
