@@ -290,5 +290,34 @@ TEST_CASE("Known limit of fluid: a chain of few pieces beside a ring", "[engine]
   CHECK(contended.with(toy::chain(contended.all(), 256), contended.even)[1] < error[1] / 2);
 }
 
+TEST_CASE("Known limit of fluid: bursts of a pipeline on two links of a message's path",
+          "[engine][fidelity]") {
+  // Two hops of a chain are three times as fast as its last: each piece moves for a third of the
+  // time. Others that pass both links meet now the one's piece, now the other's; as fluids both
+  // hops move evenly, and leave two thirds of both links.
+  std::vector<ClusterLink> links(3, {3e9, 0, LinkKind::pcie});
+  links[2].capacity = 1e9;
+  Pattern chain;
+  chain.algorithm = "chain";
+  chain.ranks = 4;
+  chain.path_links = {0, 1, 2};
+  chain.phases.push_back({.flows = {{0, 1, 1, 0, 0, 1}, {1, 2, 1, 0, 1, 1}, {2, 3, 1, 0, 2, 1}},
+                          .steps = 64,
+                          .coupling = Coupling::pipeline});
+  Pattern message;
+  message.algorithm = "message";
+  message.ranks = 2;
+  message.path_links = {0, 1};
+  message.phases.push_back({.flows = {{0, 1, 1, 0, 0, 2}}});
+  const std::vector<Pattern> patterns{chain, message};
+  const std::vector<toy::Start> starts{{0, 0, 640'000'000}, {1e-2, 1, 640'000'000}};
+  const double fluid = toy::run(links, patterns, starts, Fidelity::fluid)[1] - 1e-2;
+  const double step = toy::run(links, patterns, starts, Fidelity::step)[1] - 1e-2;
+  // Alone the chain takes 64 x 10 ms and twice 10 / 3 ms: at that pace it leaves 3 GB/s less it.
+  CHECK(fluid == Approx(0.64 / (3 - 0.64 / (0.64 + 0.02 / 3))));
+  CHECK(step > 1.05 * fluid);
+  CHECK(step < 1.5 * fluid);
+}
+
 }  // namespace
 }  // namespace gradwire
