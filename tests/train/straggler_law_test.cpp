@@ -11,8 +11,9 @@
 #include "tests/strategies/toy_job.hpp"
 #include "tests/train/toy_training.hpp"
 
-// A slower straggler, or one more of them, never makes a job of independent workers faster: in
-// random scenarios, by their seed. Toy workers compute 18 ms and move 6 MB each way.
+// A slower straggler, one more of them, or a slower network never makes a job of independent
+// workers faster: in random scenarios, by their seed. Toy workers compute 18 ms and move 6 MB each
+// way.
 
 using namespace gradwire;
 using namespace gradwire::test;
@@ -118,4 +119,15 @@ TEST_CASE("no straggler makes a job of independent workers faster", "[train][str
 TEST_CASE("no straggler makes a job of independent workers faster, many scenarios",
           "[train][straggler][long]") {
   for (std::uint64_t seed = 5; seed <= 16; ++seed) hold(seed);
+}
+
+TEST_CASE("no slower network makes a job of independent workers faster, many scenarios",
+          "[train][straggler][long]") {
+  for (std::uint64_t seed = 1; seed <= 16; ++seed) {
+    const Scenario fast = scenario_of(seed);
+    Scenario slow = fast;
+    slow.rate /= 2;
+    INFO("seed " << seed << ": " << fast.text());
+    hold(rate_of(fast, {}), rate_of(slow, {}), "a network of half the rate");
+  }
 }
