@@ -21,6 +21,11 @@ ParameterServer::ParameterServer(Poster& poster, const ParameterServerSpec& spec
             spec.coded ? Lane::unlimited : 1),
       pull_(poster, messages_by(spec.push_exchange + 1, spec.coded), spec.together,
             spec.coded ? Lane::unlimited : 1),
+      loopback_(poster,
+                [spec](const LaneItem& load) {
+                  return HostWork{spec.first_thread + spec.threads, load.size / spec.loopback,
+                                  load.label};
+                }),
       assigned_(static_cast<std::size_t>(spec.threads), Bytes{0}) {
   for (int thread = 0; thread < spec.threads; ++thread) {
     const int number = spec.first_thread + thread;
@@ -34,7 +39,7 @@ void ParameterServer::push(LaneItem item, Poster::Then arrived) {
   LaneItem message = item;
   message.label = "PUSH " + item.label;
   message.then = [this, item = std::move(item), arrived = std::move(arrived)] {
-    over_loopback(item.size, [this, item, arrived] {
+    over_loopback(item, [this, item, arrived] {
       if (arrived) arrived();
       sum(item);
     });
@@ -52,17 +57,18 @@ void ParameterServer::code_by(LaneItem& message, bool sends) {
 void ParameterServer::pull(LaneItem item) {
   code_by(item, true);
   item.label = "PULL " + item.label;
-  item.then = [this, size = item.size, then = std::move(item.then)] { over_loopback(size, then); };
+  const LaneItem local{.size = item.size, .priority = item.priority};
+  item.then = [this, local, then = std::move(item.then)] { over_loopback(local, then); };
   pull_.add(std::move(item));
 }
 
-void ParameterServer::over_loopback(Bytes size, Poster::Then then) {
+void ParameterServer::over_loopback(const LaneItem& item, Poster::Then then) {
   if (spec_.loopback == BytesPerSecond{0}) {
     then();
     return;
   }
-  poster_->post(HostWork{spec_.first_thread + spec_.threads, size / spec_.loopback, "loopback"},
-                std::move(then));
+  loopback_.add(
+      {.size = item.size, .label = "loopback", .priority = item.priority, .then = std::move(then)});
 }
 
 void ParameterServer::sum(LaneItem item) {

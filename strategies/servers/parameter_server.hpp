@@ -55,7 +55,9 @@ class ParameterServer {
   void pull(LaneItem item);
 
  private:
-  void over_loopback(Bytes size, Poster::Then then);
+  /// Over the loopback of a colocated pair, urgent ones first as on any connection; at once where
+  /// there is none.
+  void over_loopback(const LaneItem& item, Poster::Then then);
   void sum(LaneItem item);
   void code_by(LaneItem& message, bool sends);
   [[nodiscard]] std::size_t thread_of(const LaneItem& item);
@@ -64,6 +66,7 @@ class ParameterServer {
   ParameterServerSpec spec_;
   Lane push_;
   Lane pull_;
+  Lane loopback_;
   std::deque<Lane> engine_;      // by thread
   std::vector<Bytes> assigned_;  // bytes of the keys pinned to each thread
   std::unordered_map<std::uint64_t, std::size_t> pinned_;  // looked up only

@@ -62,6 +62,32 @@ TEST_CASE("slices of front layers overtake those that wait for the server", "[p3
         Texts{"PUSH t0 slice 0 200 by 2", "PUSH t1 slice 1 200 by 2", "PUSH t1 slice 2 200 by 2"});
 }
 
+TEST_CASE("slices of front layers overtake those that wait for a colocated server", "[p3]") {
+  // P3 sends by one queue of priorities a process, whoever receives: PULL and PUSH of a colocated
+  // pair wait for the loopback as others do for the network.
+  JobView job = two_machines({50, 150});
+  job.server_machine = {0};
+  P3 p3(one_by_one(50), job);
+  ToyLoop loop(p3);
+  loop.tell(IterationStart{});
+  loop.tell(HookFired{.tensor = 1});
+  loop.tell(HookFired{.tensor = 0});
+  for (const int slices : {3, 1}) {  // of t1, then of t0
+    loop.end_oldest("ready");
+    for (int slice = 0; slice < slices; ++slice) loop.end_oldest("COPYD2H");
+    for (int slice = 0; slice < slices; ++slice) loop.end_oldest("PUSH");
+  }
+  Texts order;
+  for (int slice = 0; slice < 4; ++slice) {
+    for (const auto& text : loop.end_oldest("host 2 loopback")) {
+      if (text.starts_with("host 1 SUM")) order.push_back(text);
+    }
+    loop.end_oldest("host 1 SUM");
+  }
+  CHECK(order == Texts{"host 1 SUM t1 slice 0", "host 1 SUM t0 slice 0", "host 1 SUM t1 slice 1",
+                       "host 1 SUM t1 slice 2"});
+}
+
 TEST_CASE("P3's servers send a value as soon as it is there", "[p3]") {
   P3 p3(one_by_one(50), two_machines({50}));
   ToyLoop loop(p3);
