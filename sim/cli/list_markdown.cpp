@@ -47,7 +47,9 @@ const std::map<std::string_view, std::string_view>& introductions() {
        "gradients\n"
        "in fewer bits or elements, or summed otherwise; *stale*: with gradients of an older model, "
        "or\n"
-       "of models that differ. So with default knobs; compression makes exact ones lossy."},
+       "of models that differ. So with default knobs; compression makes exact ones lossy. Which of "
+       "them\n"
+       "may lose by a faster part, and why: [accuracy.md](accuracy.md#what-holds-of-any-job)."},
       {"compression", "What `strategy.compression: {name: ...}` may name, with its keys."},
       {"preset",
        "What `strategy: {preset: ...}` may name: settings of an original system's run. Keys "
