@@ -21,6 +21,7 @@
 #include "sim/core/error.hpp"
 #include "sim/core/joined_by.hpp"
 #include "sim/core/statistics.hpp"
+#include "sim/engine/engine_plan.hpp"
 #include "sim/report/comparison.hpp"
 #include "sim/report/csv.hpp"
 #include "sim/report/efficiency_over.hpp"
@@ -102,19 +103,21 @@ config::Scenario scenario_of(const CompareOptions& options, const std::string& l
 /// What the table says of a contender whose scenario gave `brief`: the same, but of asynchronous
 /// workers a longer run where the scenario leaves that open.
 Point settled(const CompareOptions& options, const std::string& label,
-              const config::Contender& contender, const RunSpec& run, const Point& brief) {
+              const config::Contender& contender, const RunSpec& run, const Point& brief,
+              EngineMemo& memo) {
   const bool asynchronous = brief.result.fidelity == "worker" && brief.result.bytes_per_rank > 0;
   if (!asynchronous) return brief;
   const auto longer = scenario_of(options, label, contender, asynchronous_run);
   const bool is_stated = longer.run.iterations == run.iterations && longer.run.warmup == run.warmup;
-  return is_stated ? brief : predict_point(longer, false);
+  return is_stated ? brief : predict_point(longer, false, &memo);
 }
 
 /// Seconds of a mean iteration where all compute takes `factor` of its time. Where iterations are
 /// about the same it is that of the run as it is, times the ratio of the first iteration to its own
 /// with the same draws (common random numbers: Law, Simulation Modeling and Analysis, 5th edition,
 /// section 11.2).
-double mean_at(config::Scenario scenario, double factor, const RunResult& as_it_is) {
+double mean_at(config::Scenario scenario, double factor, const RunResult& as_it_is,
+               EngineMemo& memo) {
   const std::span<const double> own = as_it_is.iteration_s;
   if (factor == 1) return mean(own);
   const bool paired = stdev(own) <= paired_stdev_max * mean(own);
@@ -124,7 +127,7 @@ double mean_at(config::Scenario scenario, double factor, const RunResult& as_it_
   };
   scale(*scenario.profile);
   for (WorkerClass& other : scenario.classes.others) scale(other.profile);
-  const std::vector<double> iterations = predict(scenario, false).iteration_s;
+  const std::vector<double> iterations = predict(scenario, false, &memo).iteration_s;
   return paired ? mean(own) * (iterations.front() / own.front()) : mean(iterations);
 }
 
@@ -154,15 +157,18 @@ std::string answer(const CompareOptions& options, const Comparison& comparison,
                    const config::Contender& contender) {
   try {
     const auto scenario = scenario_of(options, comparison.label, contender);
-    const Point brief = predict_point(scenario, false);
-    const Point point = settled(options, comparison.label, contender, scenario.run, brief);
+    EngineMemo memo;
+    const Point brief = predict_point(scenario, false, &memo);
+    const Point point = settled(options, comparison.label, contender, scenario.run, brief, memo);
     Json result = result_json(point);
     const double error = comparison.compute_error;
     const double over_brief = mean(point.result.iteration_s) / mean(brief.result.iteration_s);
-    result["at_compute"] = {
-        {"error", error},
-        {"faster_s", over_brief * mean_at(scenario, 1 / (1 + error), brief.result)},
-        {"slower_s", over_brief * mean_at(scenario, 1 + error, brief.result)}};
+    const auto at_compute = [&](double factor) {
+      return over_brief * mean_at(scenario, factor, brief.result, memo);
+    };
+    result["at_compute"] = {{"error", error},
+                            {"faster_s", at_compute(1 / (1 + error))},
+                            {"slower_s", at_compute(1 + error)}};
     add_efficiency(result, point, options, comparison, contender);
     return json_line({{"result", result}});
   } catch (const ConfigError& error) {

@@ -59,8 +59,10 @@ void widen(RunResult& result, const RunResult& other) {
 
 namespace {
 
-RunResult predict_job(const config::Scenario& scenario, bool record_spans, bool ignore_memory) {
+RunResult predict_job(const config::Scenario& scenario, bool record_spans, bool ignore_memory,
+                      EngineMemo* memo = nullptr) {
   Job job = job_of(scenario);
+  job.engine.memo = memo;
   job.record_spans = record_spans;
   job.run.ignore_memory = ignore_memory;
   RunResult result = with_places(scenario, [&] { return simulate(job); });
@@ -82,22 +84,22 @@ RunResult predict_job(const config::Scenario& scenario, bool record_spans, bool 
 
 }  // namespace
 
-RunResult predict(const config::Scenario& scenario, bool record_spans) {
-  return predict_job(scenario, record_spans, scenario.run.ignore_memory);
+RunResult predict(const config::Scenario& scenario, bool record_spans, EngineMemo* memo) {
+  return predict_job(scenario, record_spans, scenario.run.ignore_memory, memo);
 }
 
 RunResult predict_anyway(const config::Scenario& scenario) {
   return predict_job(scenario, /*record_spans=*/false, /*ignore_memory=*/true);
 }
 
-Point predict_point(const config::Scenario& scenario, bool record_spans) {
+Point predict_point(const config::Scenario& scenario, bool record_spans, EngineMemo* memo) {
   return {.label = scenario.label,
           .name = scenario.name,
           .model = scenario.profile->model,
           .strategy = scenario.strategy_name,
           .scenario_json = scenario.json,
           .scenario_sha256 = scenario.sha256,
-          .result = predict(scenario, record_spans)};
+          .result = predict(scenario, record_spans, memo)};
 }
 
 }  // namespace gradwire::cli

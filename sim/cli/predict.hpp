@@ -30,14 +30,17 @@ auto with_places(const config::Scenario& scenario, Action action) {
 /// Simulates one scenario; with fidelity `bracket` twice, `fluid` and `coupled`: the bounds of the
 /// first are widened to the second. @param record_spans  keep the timeline of the first measured
 /// iteration.
+/// @param memo  of predictions of the same job with other compute, whose network it plans once.
 /// @throws SimulationError; UnsupportedConfiguration with its place; DoesNotFit, unless the
 /// scenario ignores memory.
-[[nodiscard]] RunResult predict(const config::Scenario& scenario, bool record_spans);
+[[nodiscard]] RunResult predict(const config::Scenario& scenario, bool record_spans,
+                                EngineMemo* memo = nullptr);
 
 /// The same whether it fits or not: of jobs that were measured.
 [[nodiscard]] RunResult predict_anyway(const config::Scenario& scenario);
 
 /// As predict() with what names the scenario, for the reporters.
-[[nodiscard]] Point predict_point(const config::Scenario& scenario, bool record_spans);
+[[nodiscard]] Point predict_point(const config::Scenario& scenario, bool record_spans,
+                                  EngineMemo* memo = nullptr);
 
 }  // namespace gradwire::cli

@@ -14,6 +14,8 @@
 
 namespace gradwire {
 
+class EngineMemo;
+
 /// Owns the clock, the event queue and the network; decides nothing.
 ///
 /// Events run in the order (time, priority, sequence of posting). Completions of one instant are
@@ -52,6 +54,8 @@ struct EngineOptions {
   /// Use our own solver with this slack (incremental_transport.hpp), however small the problem is;
   /// nothing: only for thousands of columns, and with slack for tens of thousands.
   std::optional<double> slack{};
+  /// Where the plan (engine_plan.hpp) is looked for, and kept; null: nowhere.
+  EngineMemo* memo = nullptr;
 };
 
 /// Is told a pattern that is not read any more, so that its memory can be used again.

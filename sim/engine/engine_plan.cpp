@@ -1,0 +1,227 @@
+#include "sim/engine/engine_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "sim/collectives/machine_fold.hpp"
+#include "sim/core/parallel.hpp"
+#include "sim/core/refusal.hpp"
+#include "sim/engine/group_quotient.hpp"
+
+namespace gradwire {
+namespace {
+
+/// `automatic` takes `step` up to this many ranks and messages in one collective. A single
+/// collective is the same in both; where some overlap, `fluid` is within some percent. 64 messages
+/// hold a ring of 6 ranks (60), and keep 160 collectives an iteration at some 20 ms.
+constexpr int automatic_step_ranks_max = 16;
+constexpr double automatic_step_messages_max = 64;
+
+/// Messages per second of `step`, where they do not contend: fast / (1 + live / half), with `live`
+/// flows at a time. Source: tests/bench, step_messages, one core at 2.3 GHz (0.4 to 0.6 M/s at 256
+/// and 512 flows), and 0.21 M/s at 1024 flows with SimGrid 3.32.
+constexpr double step_messages_per_second = 0.5e6;
+constexpr double step_live_half = 1000;
+
+struct Work {
+  int ranks = 0;
+  double messages = 0;  ///< of the pattern that has the most
+  double live = 0;      ///< flows of its widest phase
+};
+
+Work work_of(std::span<const Pattern> patterns) {
+  Work most;
+  for (const Pattern& pattern : patterns) {
+    double messages = 0;
+    double live = 0;
+    for (const Phase& phase : pattern.phases) {
+      const auto flows = static_cast<double>(phase.flow_count());
+      messages += flows * phase.steps;
+      live = std::max(live, flows);
+    }
+    most.ranks = std::max(most.ranks, pattern.ranks);
+    most.live = std::max(most.live, live);
+    most.messages = std::max(most.messages, messages);
+  }
+  return most;
+}
+
+/// `fluid` becomes `coupled` above this many flow classes: each costs SimGrid 5 to 500 us a
+/// collective (tests/bench, collisions), and where collectives overlap the two differ by some
+/// percent. Where one moves at a time they are equal, and few classes are enough: BERT-Large's 393
+/// tensors at 4096 GPUs keep to their budget.
+constexpr std::size_t fluid_classes_max = 2000;
+constexpr std::size_t fluid_classes_max_alone = 64;
+
+struct Choice {
+  Fidelity fidelity = Fidelity::fluid;
+  std::string why;
+  bool asked_for = false;
+};
+
+Choice choose(const Work& work, const EngineOptions& options) {
+  if (options.fidelity == Fidelity::step) {
+    if (work.messages > options.step_messages_max) {
+      const double seconds =
+          work.messages / step_messages_per_second * (1 + work.live / step_live_half);
+      throw UnsupportedConfiguration(
+          UnsupportedConfiguration::Key::fidelity,
+          fmt::format("fidelity 'step' would simulate {:.0f} messages for one collective, about "
+                      "{:.2g} s each time; at most {:.0f} are allowed; use 'fluid'",
+                      work.messages, seconds, options.step_messages_max));
+    }
+    return {Fidelity::step, "asked for", true};
+  }
+  if (options.fidelity != Fidelity::automatic) return {options.fidelity, "asked for", true};
+  if (work.messages == 0) return {Fidelity::step, "no message is sent", false};
+  if (work.ranks > automatic_step_ranks_max) {
+    return {Fidelity::fluid,
+            fmt::format("{} ranks, more than {}", work.ranks, automatic_step_ranks_max), false};
+  }
+  if (work.messages > automatic_step_messages_max) {
+    return {Fidelity::fluid,
+            fmt::format("{:.0f} messages in one collective, more than {:.0f}", work.messages,
+                        automatic_step_messages_max),
+            false};
+  }
+  return {Fidelity::step,
+          fmt::format("{} ranks and {:.0f} messages in one collective, few enough", work.ranks,
+                      work.messages),
+          false};
+}
+
+/// Flows and links as they are for `step`, else those that behave alike merged.
+Reduced reduce(ClusterLinks links, std::span<const Pattern> patterns, const Choice& choice,
+               const EngineOptions& options, const PatternRead& read) {
+  const FlowGraph graph = make_flow_graph(links, patterns, options.one_at_a_time, read);
+  const bool step = choice.fidelity == Fidelity::step;
+  const Partition partition = step ? no_merging(graph) : refine(graph);
+  Reduced reduced{.quotient = make_quotient(graph, partition), .fidelity = choice.fidelity};
+  reduced.stats.flows = graph.flow_count();
+  reduced.stats.link_classes = partition.link_classes;
+  reduced.stats.flow_classes = partition.flow_classes;
+  reduced.stats.why = choice.why;
+  const std::size_t classes_max =
+      options.one_at_a_time ? fluid_classes_max_alone : fluid_classes_max;
+  if (choice.asked_for) {
+    if (choice.fidelity == Fidelity::coupled) reduced.quotient.couple();
+  } else if (choice.fidelity == Fidelity::fluid && partition.flow_classes > classes_max) {
+    reduced.stats.why =
+        fmt::format("{} classes of flows, more than {}", partition.flow_classes, classes_max);
+    if (reduced.quotient.couple()) reduced.fidelity = Fidelity::coupled;
+  }
+  return reduced;
+}
+
+/// Large patterns that move one at a time.
+bool moves_as_groups(const Work& work, const Choice& choice, const EngineOptions& options) {
+  return options.one_at_a_time && !choice.asked_for && choice.fidelity == Fidelity::fluid &&
+         work.live > options.refined_flows_max;
+}
+
+/// Rings and trees, each as one body; nothing for others.
+std::optional<Reduced> reduce_groups(ClusterLinks links, std::span<const Pattern> patterns,
+                                     const Work& work, const EngineOptions& options) {
+  std::optional<GroupQuotient> groups = make_group_quotient(links, patterns);
+  if (!groups) return std::nullopt;
+  Reduced reduced{.quotient = std::move(groups->quotient), .fidelity = Fidelity::coupled};
+  for (const Pattern& pattern : patterns) {
+    for (const Phase& phase : pattern.phases) reduced.stats.flows += phase.flow_count();
+  }
+  reduced.stats.link_classes = groups->link_classes;
+  reduced.stats.flow_classes = groups->flow_classes;
+  reduced.stats.why =
+      fmt::format("{:.0f} flows at a time, more than {:.0f}", work.live, options.refined_flows_max);
+  return reduced;
+}
+
+}  // namespace
+
+EnginePlan plan_engine(ClusterLinks links, std::span<const Pattern> patterns,
+                       const EngineOptions& options, const PatternRead& read) {
+  const auto count = static_cast<PatternId>(patterns.size());
+  const auto all_read = [&] {
+    for (PatternId id = 0; read && id < count; ++id) read(id);
+  };
+  const Work work = work_of(patterns);
+  const Choice choice = choose(work, options);
+  if (moves_as_groups(work, choice, options)) {
+    std::optional<Reduced> groups;
+    std::optional<LinkShares> shares;
+    in_parts(2, 2, [&](std::size_t begin, std::size_t end) {  // neither needs the other
+      if (begin == 0) groups = reduce_groups(links, patterns, work, options);
+      if (end == 2) shares.emplace(patterns);
+    });
+    if (groups) {
+      all_read();
+      return {std::move(*groups), std::move(*shares)};
+    }
+  }
+  if (std::ranges::any_of(patterns, &Pattern::is_folded)) {
+    std::vector<Pattern> whole(patterns.begin(), patterns.end());
+    for (Pattern& pattern : whole) {
+      if (pattern.is_folded()) pattern = unfolded(pattern);
+    }
+    all_read();
+    return plan_engine(links, whole, options,
+                       [&](PatternId id) { whole[static_cast<std::size_t>(id)] = {}; });
+  }
+  LinkShares shares(patterns);
+  return {reduce(links, patterns, choice, options, read), std::move(shares)};
+}
+
+struct EngineMemo::Kept {
+  /// All that plan() looks at.
+  struct Key {
+    Key(ClusterLinks links, std::span<const Pattern> all, const EngineOptions& options);
+    bool operator==(const Key&) const = default;
+
+    std::vector<ClusterLink> types;
+    std::vector<std::uint32_t> type_of;   ///< by link
+    std::vector<std::uint64_t> patterns;  ///< the key of each
+    Fidelity fidelity;
+    bool one_at_a_time;
+    double step_messages_max;
+    double refined_flows_max;
+  };
+  Key key;
+  EnginePlan plan;
+};
+
+EngineMemo::Kept::Key::Key(ClusterLinks links, std::span<const Pattern> all,
+                           const EngineOptions& options)
+    : types(links.types().begin(), links.types().end()),
+      fidelity(options.fidelity),
+      one_at_a_time(options.one_at_a_time),
+      step_messages_max(options.step_messages_max),
+      refined_flows_max(options.refined_flows_max) {
+  type_of.reserve(links.size());
+  for (std::size_t link = 0; link < links.size(); ++link) type_of.push_back(links.type_of(link));
+  patterns.reserve(all.size());
+  for (const Pattern& pattern : all) {
+    assert(pattern.key != 0);
+    patterns.push_back(pattern.key);
+  }
+}
+
+EngineMemo::EngineMemo() = default;
+EngineMemo::~EngineMemo() = default;
+
+EnginePlan EngineMemo::plan_engine(ClusterLinks links, std::span<const Pattern> patterns,
+                                   const EngineOptions& options, const PatternRead& read) {
+  Kept::Key key(links, patterns, options);
+  if (kept_ && kept_->key == key) {
+    const auto count = static_cast<PatternId>(patterns.size());
+    for (PatternId id = 0; read && id < count; ++id) read(id);
+  } else {
+    kept_.reset();
+    EnginePlan plan = gradwire::plan_engine(links, patterns, options, read);
+    kept_ = std::make_unique<Kept>(std::move(key), std::move(plan));
+  }
+  return kept_->plan;
+}
+
+}  // namespace gradwire

@@ -1,0 +1,55 @@
+#include "sim/engine/engine_plan.hpp"
+
+#include <vector>
+
+#include "tests/catch.hpp"
+#include "tests/engine/toy_cluster.hpp"
+
+namespace gradwire {
+namespace {
+
+std::vector<Pattern> sealed(std::vector<Pattern> patterns) {
+  for (Pattern& pattern : patterns) pattern.seal();
+  return patterns;
+}
+
+TEST_CASE("With a memo engines run as without, whatever it keeps", "[engine]") {
+  auto slow = toy::star(8, 1e9, 3e-6);
+  slow[5].capacity /= 2;
+  const auto fast = toy::star(8, 1e9, 3e-6);
+  const auto rings = sealed({toy::ring(toy::ranks(8)), toy::pairs({{0, 5}, {4, 5}})});
+  const auto chains = sealed({toy::chain(toy::ranks(8), 4), toy::pairs({{0, 5}, {4, 5}})});
+  const std::vector<toy::Start> starts = {{0, 0, 1'000'000}, {1e-4, 1, 1'000'000}};
+  EngineMemo memo;
+  const auto check = [&](const auto& links, const auto& patterns, Fidelity fidelity) {
+    EngineOptions options = toy::options(fidelity, /*reference=*/true);
+    const auto expected = toy::run_with(links, patterns, starts, options);
+    options.memo = &memo;
+    CHECK(toy::run_with(links, patterns, starts, options) == expected);
+  };
+  for (int again = 0; again < 2; ++again) {
+    for (const Fidelity fidelity : {Fidelity::fluid, Fidelity::step}) {
+      check(fast, rings, fidelity);
+      check(fast, rings, fidelity);
+      check(slow, rings, fidelity);
+      check(slow, chains, fidelity);
+    }
+  }
+}
+
+TEST_CASE("A plan that is kept reads each pattern once, in order, as one that is made",
+          "[engine]") {
+  const auto links = toy::star(8, 1e9, 0);
+  const auto patterns = sealed({toy::ring(toy::ranks(8)), toy::pairs({{0, 5}, {4, 5}})});
+  EngineMemo memo;
+  for (int again = 0; again < 2; ++again) {
+    std::vector<PatternId> read;
+    const EnginePlan plan =
+        memo.plan_engine(links, patterns, {}, [&](PatternId id) { read.push_back(id); });
+    CHECK(read == std::vector<PatternId>{0, 1});
+    CHECK(plan.reduced.quotient.patterns.size() == 2);
+  }
+}
+
+}  // namespace
+}  // namespace gradwire
