@@ -1,11 +1,13 @@
 #include "sim/engine/quotient.hpp"
 
 #include <algorithm>
+#include <boost/container_hash/hash.hpp>
 #include <cassert>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
+#include <unordered_map>
 #include <utility>
 
 namespace gradwire {
@@ -16,6 +18,20 @@ constexpr std::uint32_t no_class = std::numeric_limits<std::uint32_t>::max();
 /// A row of the problem before it is turned into columns: (flow class, weight), sorted.
 using Row = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
+/// Sorts a row, and adds up what it has of each class.
+void add_up(Row& row) {
+  std::ranges::sort(row);
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < row.size(); ++i) {
+    if (row[i].first == row[last].first) {
+      row[last].second += row[i].second;
+    } else {
+      row[++last] = row[i];
+    }
+  }
+  if (!row.empty()) row.resize(last + 1);
+}
+
 /// What one link of each class carries: flows of each flow class, with their multiplicity.
 std::vector<Row> link_rows(const FlowGraph& graph, const Partition& partition,
                            std::vector<std::uint32_t>& representative) {
@@ -24,24 +40,15 @@ std::vector<Row> link_rows(const FlowGraph& graph, const Partition& partition,
     std::uint32_t& chosen = representative[partition.link_class[link]];
     if (chosen == no_class) chosen = link;
   }
-  std::vector<std::vector<std::uint32_t>> carried(partition.link_classes);
+  std::vector<Row> rows(partition.link_classes);
   for (std::size_t flow = 0; flow < graph.flow_count(); ++flow) {
     for (const std::uint32_t link : graph.links_of(flow)) {
       if (std::isinf(graph.capacities[graph.capacity[link]])) continue;
       const std::uint32_t id = partition.link_class[link];
-      if (representative[id] == link) carried[id].push_back(partition.flow_class[flow]);
+      if (representative[id] == link) rows[id].emplace_back(partition.flow_class[flow], 1);
     }
   }
-  std::vector<Row> rows(partition.link_classes);
-  for (std::size_t id = 0; id < carried.size(); ++id) {
-    std::sort(carried[id].begin(), carried[id].end());
-    for (const std::uint32_t flow_class : carried[id]) {
-      if (rows[id].empty() || rows[id].back().first != flow_class) {
-        rows[id].emplace_back(flow_class, 0);
-      }
-      ++rows[id].back().second;
-    }
-  }
+  for (Row& row : rows) add_up(row);
   return rows;
 }
 
@@ -77,7 +84,8 @@ FlowProblem merge_rows(std::vector<Row> rows, const std::vector<double>& capacit
                        const std::vector<ColumnHops>& hops) {
   FlowProblem problem;
   problem.columns.resize(hops.size());
-  std::map<std::pair<Row, std::uint32_t>, std::uint32_t> known;
+  using Key = std::pair<Row, std::uint32_t>;
+  std::unordered_map<Key, std::uint32_t, boost::hash<Key>> known;  // looked up, never walked
   for (std::size_t id = 0; id < rows.size(); ++id) {
     std::uint32_t divisor = 0;
     if (rows[id].empty()) continue;  // of links that hold nothing up
@@ -127,6 +135,7 @@ class QuotientBuilder {
         member_(partition.flow_classes, no_class),
         stage_(graph.flow_count(), no_class) {
     result_.problem = make_problem(graph, partition);
+    loads_.resize(result_.problem.capacity.size());
     result_.patterns.resize(static_cast<std::size_t>(graph.pattern_count));
     result_.flow_classes.resize(partition.flow_classes);
     for (const PhaseRange& range : graph.phases) add_phase(range);
@@ -250,25 +259,26 @@ class QuotientBuilder {
 
   /// Sets the fair rates of a phase's flow classes. @return seconds per byte of its bottleneck.
   double weigh_rows(const std::vector<std::uint32_t>& classes) {
-    std::map<std::uint32_t, std::pair<double, double>> load;  // row -> flows, bytes
+    const FlowProblem& problem = result_.problem;
     for (const std::uint32_t id : classes) {
-      for (const RowUse& use : result_.problem.columns[id]) {
-        auto& [flows, bytes] = load[use.row];
-        flows += use.weight;
-        bytes += use.weight * result_.flow_classes[id].kind.share;
+      for (const RowUse& use : problem.columns[id]) {
+        loads_[use.row].flows += use.weight;
+        loads_[use.row].bytes += use.weight * result_.flow_classes[id].kind.share;
       }
     }
     double seconds = 0;
-    for (const auto& [row, sum] : load) {
-      seconds = std::max(seconds, sum.second / result_.problem.capacity[row]);
-    }
     for (const std::uint32_t id : classes) {
       double rate = result_.flow_classes[id].kind.ceiling;
-      for (const RowUse& use : result_.problem.columns[id]) {
-        rate = std::min(rate, result_.problem.capacity[use.row] / load[use.row].first);
+      for (const RowUse& use : problem.columns[id]) {
+        const double capacity = problem.capacity[use.row];
+        rate = std::min(rate, capacity / loads_[use.row].flows);
+        seconds = std::max(seconds, loads_[use.row].bytes / capacity);
       }
       assert(std::isfinite(rate));
       result_.flow_classes[id].fair_rate = rate;
+    }
+    for (const std::uint32_t id : classes) {
+      for (const RowUse& use : problem.columns[id]) loads_[use.row] = {};
     }
     return seconds;
   }
@@ -289,6 +299,12 @@ class QuotientBuilder {
     double seconds_per_byte = 0;
   };
   std::map<std::uint32_t, Told> told_;  ///< by first flow
+  /// What a phase moves over a row / size of the collective.
+  struct Load {
+    double flows = 0;
+    double bytes = 0;
+  };
+  std::vector<Load> loads_;  ///< by row; between phases all are 0
   Quotient result_;
 };
 
@@ -297,15 +313,13 @@ class QuotientBuilder {
 /// @param hops  of the old ones.
 FlowProblem join_columns(const FlowProblem& problem, const std::vector<std::uint32_t>& renamed,
                          std::size_t columns, const std::vector<ColumnHops>& hops) {
-  std::vector<std::map<std::uint32_t, std::uint32_t>> weights(problem.capacity.size());
+  std::vector<Row> rows(problem.capacity.size());
   for (std::size_t column = 0; column < renamed.size(); ++column) {
     for (const RowUse& use : problem.columns[column]) {
-      weights[use.row][renamed[column]] += use.weight;
+      rows[use.row].emplace_back(renamed[column], use.weight);
     }
   }
-  std::vector<Row> rows;
-  rows.reserve(weights.size());
-  for (const auto& row : weights) rows.emplace_back(row.begin(), row.end());
+  for (Row& row : rows) add_up(row);
   std::vector<ColumnHops> joined(columns);
   for (std::size_t column = 0; column < renamed.size(); ++column) {
     joined[renamed[column]] |= hops[column];
