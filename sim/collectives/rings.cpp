@@ -50,12 +50,9 @@ std::int64_t picoseconds_between(const NodeGraph& node, DeviceId from, DeviceId 
 /// The machine as the search for rings sees it: its taking-part GPUs count from 0.
 class Inside {
  public:
-  Inside(const NodeGraph& node, const std::vector<int>& gpus) : node_(node), gpus_(gpus) {
+  Inside(const NodeGraph& node, const std::vector<int>& gpus)
+      : node_(node), gpus_(gpus), from_(gpus.size()) {
     for (const int gpu : gpus) ids_.push_back(node.gpus()[static_cast<std::size_t>(gpu)]);
-    for (const DeviceId from : ids_) {
-      auto& row = between_.emplace_back();
-      for (const DeviceId to : ids_) row.push_back(picoseconds_between(node, from, to));
-    }
   }
 
   [[nodiscard]] int size() const { return static_cast<int>(gpus_.size()); }
@@ -95,14 +92,14 @@ class Inside {
 
   /// All GPUs from `ends.first` to `ends.last`, each the nearest to the one before; of equally near
   /// ones the lowest index.
-  [[nodiscard]] GpuOrder by_closeness(const PathEnds& ends) const {
+  [[nodiscard]] GpuOrder by_closeness(const PathEnds& ends) {
     GpuOrder order{ends.first};
     std::vector<int> left;
     for (int gpu = 0; gpu < size(); ++gpu) {
       if (gpu != ends.first && gpu != ends.last) left.push_back(gpu);
     }
     while (!left.empty()) {
-      const auto& from = between_[static_cast<std::size_t>(order.back())];
+      const auto& from = distances_from(order.back());
       const auto next = std::min_element(left.begin(), left.end(), [&](int a, int b) {
         return from[static_cast<std::size_t>(a)] < from[static_cast<std::size_t>(b)];
       });
@@ -114,14 +111,25 @@ class Inside {
   }
 
  private:
+  /// To each GPU: seldom asked for, where NVLinks make the rings.
+  const std::vector<std::int64_t>& distances_from(int gpu) {
+    const auto from = static_cast<std::size_t>(gpu);
+    if (from_[from].empty()) {
+      for (const DeviceId to : ids_) {
+        from_[from].push_back(picoseconds_between(node_, ids_[from], to));
+      }
+    }
+    return from_[from];
+  }
+
   const NodeGraph& node_;
   const std::vector<int>& gpus_;
   std::vector<DeviceId> ids_;
-  std::vector<std::vector<std::int64_t>> between_;  ///< [from][to]
+  std::vector<std::vector<std::int64_t>> from_;  ///< [gpu]: distances_from(); empty: not asked for
 };
 
 Passages rings_inside(const NodeGraph& node, const std::vector<int>& gpus) {
-  const Inside inside(node, gpus);
+  Inside inside(node, gpus);
   Passages passages;
   for (GpuOrder& order : find_rings(inside.lanes())) {
     passages.push_back({.nic = -1, .exit = -1, .order = std::move(order)});
@@ -153,7 +161,7 @@ std::vector<PathEnds> ends_by_distance(const std::vector<std::int64_t>& distance
 }
 
 Passages paths_through(const NodeGraph& node, const std::vector<int>& gpus, bool relay) {
-  const Inside inside(node, gpus);
+  Inside inside(node, gpus);
   const std::vector<int> own_nics = inside.own_nics();
   std::vector<std::vector<std::int64_t>> distance;  // [nic][gpu]
   for (const DeviceId nic : node.nics()) distance.push_back(inside.distances(nic));
