@@ -179,7 +179,7 @@ TEST_CASE("compare gives the same bytes with any number of workers", "[cli][comp
 }
 
 TEST_CASE(
-    "compare runs 4 iterations after 2 where the scenario says nothing, asynchronous workers 50 "
+    "compare runs 4 iterations after 2 where the scenario says nothing, asynchronous workers 20 "
     "after 5",
     "[cli][compare]") {
   const Workplace place("compare_default_run");
@@ -196,7 +196,7 @@ TEST_CASE(
   };
   auto open = times("");
   CHECK(open["ddp"] == times(" --set run.iterations=4 --set run.warmup=2")["ddp"]);
-  CHECK(open["ps_async"] == times(" --set run.iterations=50 --set run.warmup=5")["ps_async"]);
+  CHECK(open["ps_async"] == times(" --set run.iterations=20 --set run.warmup=5")["ps_async"]);
 }
 
 TEST_CASE("What is misspelt ends compare with 3 and writes nothing", "[cli][compare]") {

@@ -99,7 +99,7 @@ const Fields<RunSpec>& run_fields() {
       "run",
       "how many iterations, from which seed",
       {field("iterations", &RunSpec::iterations, "measured ones", between(1, iterations_max),
-             "50; `compare`: 4, and 50 of asynchronous workers"),
+             "50; `compare`: 4, and 20 of asynchronous workers"),
        field("warmup", &RunSpec::warmup, "dropped before them", between(0, iterations_max),
              "5; `compare`: 2, and 5 of asynchronous workers"),
        field("seed", &RunSpec::seed, "of all that is random"),
