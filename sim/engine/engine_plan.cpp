@@ -219,7 +219,7 @@ EnginePlan EngineMemo::plan_engine(ClusterLinks links, std::span<const Pattern> 
   } else {
     kept_.reset();
     EnginePlan plan = gradwire::plan_engine(links, patterns, options, read);
-    kept_ = std::make_unique<Kept>(std::move(key), std::move(plan));
+    kept_ = std::make_unique<Kept>(Kept{std::move(key), std::move(plan)});
   }
   return kept_->plan;
 }

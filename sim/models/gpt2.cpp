@@ -49,7 +49,8 @@ Activation gpt2_attention(ModelBuilder& net, const std::string& name, const Acti
                          {.heads = network.widths.heads, .size = size, .value_size = size})
           : attend(net, name, parts[0], parts[1], parts[2],
                    {.heads = network.widths.heads, .mask = Mask::selected});
-  net.add_mask(gpt2_positions * gpt2_positions);  // register_buffer("bias"), whatever attends
+  // register_buffer("bias"), whatever attends.
+  net.add_mask(std::int64_t{gpt2_positions} * gpt2_positions);
   x = net.transposed_linear(name + ".c_proj", x, network.widths.hidden);
   return net.dropout(name + ".resid_dropout", x);
 }
