@@ -174,7 +174,7 @@ EnginePlan plan_engine(ClusterLinks links, std::span<const Pattern> patterns,
 }
 
 struct EngineMemo::Kept {
-  /// All that plan() looks at.
+  /// All that gradwire::plan_engine looks at.
   struct Key {
     Key(ClusterLinks links, std::span<const Pattern> all, const EngineOptions& options);
     bool operator==(const Key&) const = default;
