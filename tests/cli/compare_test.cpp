@@ -189,7 +189,8 @@ TEST_CASE(
   const auto times = [&](const std::string& run) {
     CHECK(place.run("compare s.yaml --strategies ddp,ps_async --json c.json" + run).code == 0);
     std::map<std::string, Json> of;
-    for (const Json& row : Json::parse(place.text("c.json"))["results"]) {
+    const Json table = Json::parse(place.text("c.json"));
+    for (const Json& row : table["results"]) {
       of[row["label"]] = row["iteration_time_s"];
     }
     return of;
