@@ -104,8 +104,7 @@ config::Scenario scenario_of(const CompareOptions& options, const std::string& l
 Point settled(const CompareOptions& options, const std::string& label,
               const config::Contender& contender, const RunSpec& run, const Point& brief,
               EngineMemo& memo) {
-  const bool asynchronous = brief.result.fidelity == "worker" && brief.result.bytes_per_rank > 0;
-  if (!asynchronous) return brief;
+  if (contender.choice == "none" || brief.result.fidelity != "worker") return brief;
   const auto longer = scenario_of(options, label, contender, asynchronous_run);
   const bool is_stated = longer.run.iterations == run.iterations && longer.run.warmup == run.warmup;
   return is_stated ? brief : predict_point(longer, false, &memo);

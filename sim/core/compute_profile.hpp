@@ -163,7 +163,7 @@ struct TensorInfo {
 
 /// The tensors whose gradients become ready with the backward of each layer (by layer, in order). A
 /// tensor comes with its own layer, or later where `gradient_order` says so (a tied weight is
-/// last).
+/// last); all with the first layer, where backward ends, of one_executable.
 [[nodiscard]] std::vector<std::vector<TensorId>> gradients_by_layer(const ComputeProfile& profile);
 
 /// The same profile with every time multiplied so that an iteration takes `iteration`.

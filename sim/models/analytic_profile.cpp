@@ -255,8 +255,7 @@ void add_host(const HostTables& hosts, ComputeProfile& profile, const ModelDescr
 }
 
 Recomputation recomputation(const AnalyticOptions& options) {
-  if (!options.recompute_layers) return {options.recompute};
-  return {options.recompute, *options.recompute_layers};
+  return {options.recompute, options.recompute_layers.value_or(Recomputation{}.blocks)};
 }
 
 }  // namespace

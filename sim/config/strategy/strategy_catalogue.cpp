@@ -82,7 +82,7 @@ StrategyMaker hooked(Knobs& knobs) {
 
 const std::vector<StrategyEntry>& strategy_catalogue() {
   static const std::vector<StrategyEntry> catalogue = list_knobs({
-      {"none", "ranks that never talk: others save the optimizer at most", NoCommunication::read},
+      {"none", "ranks that never talk: a bound, but for the optimizer", NoCommunication::read},
       {"bsp", "all gradients in one all-reduce after backward", read_bsp, any_dtype},
       {"wfbp", "one all-reduce a tensor, as soon as its gradient is ready", read_wfbp, any_dtype},
       {"horovod", "Horovod: cycles, negotiation, fused all-reduces", Horovod::read, any_dtype},
