@@ -50,11 +50,13 @@ class Horovod final : public SharedStepStrategy, public TensorTimeline, public T
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
   [[nodiscard]] std::vector<Exchange> exchanges() const override { return queue_.exchanges(); }
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
+  [[nodiscard]] Phasing phasing() const override { return {.period = HorovodQueue::parts}; }
   void record(bool on_gpu) override { queue_.record(on_gpu); }
   [[nodiscard]] const std::vector<TensorPhase>& phases() const override { return queue_.phases(); }
   [[nodiscard]] std::string tuned() const override { return tuned_; }
 
  private:
+  void begin(int iteration, WorkerId /*worker*/) override { queue_.begin(iteration); }
   void gradient(TensorId tensor, WorkerId worker) override;
   void finish(WorkerId worker) override;
   void ended(OperationId operation) override;

@@ -1,6 +1,7 @@
 #include "strategies/horovod/horovod_queue.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -24,6 +25,12 @@ HorovodQueue::HorovodQueue(const HorovodOptions& options, const JobView& job)
       cache_(options.cache_capacity),
       streams_(static_cast<std::size_t>(options.num_nccl_streams) + 1) {}
 
+void HorovodQueue::begin(int iteration) {
+  // Far from one another in turn, so that a few iterations have about the mean.
+  constexpr std::array<int, parts> order{1, 3, 0, 2};
+  part_ = (0.5 + order[static_cast<std::size_t>(iteration % parts)]) / parts;
+}
+
 void HorovodQueue::submit(Seconds now, std::vector<HorovodRequest> requests, Poster& poster) {
   OperationId marker = -1;
   for (auto& request : requests) {
@@ -37,10 +44,12 @@ void HorovodQueue::submit(Seconds now, std::vector<HorovodRequest> requests, Pos
   if (state_ == State::idle) plan_cycle(now, poster);
 }
 
-Seconds HorovodQueue::next_cycle(Seconds now) const {
+Seconds HorovodQueue::next_cycle(Seconds now) {
   const Seconds first = std::max(cycle_start_ + options_.cycle_time, free_);
+  const auto part = std::exchange(part_, std::nullopt);
   if (now <= first) return first;
   const Seconds period = std::max(options_.cycle_time, negotiation_.time(0));
+  if (part) return now + *part * period;
   if (period <= Seconds{0}) return now;
   return std::max(now, first + std::ceil((now - first) / period) * period);
 }

@@ -12,6 +12,7 @@
 #include "sim/config/strategy/strategy_catalogue.hpp"
 #include "sim/config/yaml/yaml_knobs.hpp"
 #include "sim/train/repeats.hpp"
+#include "strategies/horovod/horovod_queue.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/toy_training.hpp"
 
@@ -65,14 +66,14 @@ bool has_period(const std::vector<double>& lengths, std::size_t period) {
 
 TEST_CASE("with unequal GPUs a strategy's iterations are counted as soon as they repeat",
           "[train][repeats][catalogue]") {
-  // Local SGD, of a period of 4, needs most: one that is unlike, and then three periods at most.
+  // Local SGD and Horovod, of a period of 4, need most: one that is unlike, and then three periods
+  // at most.
   constexpr int most = 13;
   const std::map<std::string, std::string> reasons = {
       {"none", "each worker goes on by itself"},
       {"ps_async", "workers drift apart, see below"},
       {"ssp", "workers drift apart, see below"},
       {"kungfu_pair_averaging", "peers are drawn"},
-      {"horovod", "cycles of its thread run on, see below"},
       {"lb_sgd", "fast ranks' lead still grows, see below"},
       {"kungfu_sma", "fast ranks' lead still grows, see below"},
       {"diloco", "its period is 500 iterations"}};
@@ -109,20 +110,13 @@ TEST_CASE("asynchronous workers of unequal speed never stand to each other as be
   }
 }
 
-TEST_CASE("Horovod's state comes again only after a whole number of its cycles",
+TEST_CASE("Horovod's iterations repeat after as many as there are parts of its cycle",
           "[train][repeats]") {
-  constexpr double cycle = 1e-3;
-  const RunResult result = run("horovod, cycle_time: 1 ms", unequal);
-  CHECK(iterations_run(result) == warmup + measured);
-  const auto& lengths = result.iteration_s;
-  double since = 0;  // the first measured iteration's begin
-  for (const double length : lengths) {
-    since += length;
-    const double beyond = std::abs(std::remainder(since, cycle));
-    CHECK(beyond > Repeats::same_time * length);
+  for (const JitterSpec& jitter : {unequal, JitterSpec{}}) {
+    const RunResult result = run("horovod, cycle_time: 1 ms", jitter);
+    CHECK(iterations_run(result) == 3 * HorovodQueue::parts);
+    CHECK(has_period(result.iteration_s, HorovodQueue::parts));
   }
-  // With equal GPUs an iteration begins where a cycle's collective has ended: on all alike.
-  CHECK(iterations_run(run("horovod, cycle_time: 1 ms", {})) == 3);
 }
 
 TEST_CASE("ranks that may run ahead repeat once their lead has reached its bound",

@@ -13,7 +13,8 @@
 
 // Golden timelines of the six-layer network of toy_training.hpp under what stands on Horovod, in ms
 // since an iteration's start, worked out by hand. T(n MB) = 0.5 + n of an all-reduce. Threads and
-// messages between machines cost nothing but where a case says so: four machines of one rank.
+// messages between machines cost nothing but where a case says so: four machines of one rank. The
+// thread's first sleep in measured iterations 1 to 4 leaves 7, 1, 5 and 3 eighths of a cycle.
 
 using namespace gradwire;
 using namespace gradwire::test;
@@ -78,13 +79,35 @@ TEST_CASE("toy timeline: horovod, PyTorch's thread waits in step()", "[timeline]
 
 TEST_CASE("toy timeline: horovod, the launcher beside the GPU", "[timeline][horovod]") {
   // Launching a layer takes 2: forward kernels start at 2, 4, .. 12, backward ones at 14, 16, ..
-  // 24, where their hooks fire, and end 2 later. Cycles of 6.1: at 18.3 tensors 5, 4, 3 (hooks at
-  // 14, 16, 18) are fused, there at 20: T(3) to 23.5. At 24.4 tensors 2, 1, 0 (20, 22, 24), there
-  // at 26: T(3) to 29.5. The optimizer ends at 30.5, five cycles: the next iteration is the same.
+  // 24, where their hooks fire, and end 2 later. Cycles of 6.1, the optimizer 1. The first begins:
+  // 7/8: at 19.34 with tensors 5, 4, 3 (hooks at 14, 16, 18), there at 20, T(3) to 23.5; at 25.44
+  //      2, 1, 0 (20, 22, 24), there at 26, T(3) to 29.5.
+  // 1/8: at 14.76 with 5, to 17.5; at 20.86 4, 3, 2 (16, 18, 20), there at 22, to 25.5; at 26.9625
+  //      1 and 0 (22, 24): T(2) to 29.4625.
+  // 5/8: at 17.81 with 5, 4, to 20.5; at 23.91 3, 2, 1 (18, 20, 22), there at 24, to 27.5; at
+  //      30.0125 0 (24): T(1) to 31.5125.
+  // 3/8: at 16.29 with 5, 4, to 20.5; at 22.39 3, 2, 1, to 27.5; at 28.4875 0, to 29.9875.
   ToyTraining toy = four_machines();
   toy.profile.host_launch = Seconds{2e-3};
   const Release version = GENERATE(Release{0, 19}, Release{0, 28});
-  check_each(toy.run(make<Horovod>(fused(version, Seconds{6.1e-3}))), 30.5);
+  check(toy.run(make<Horovod>(fused(version, Seconds{6.1e-3}))), {30.5, 30.4625, 32.5125, 30.9875});
+}
+
+TEST_CASE("a slower GPU never shortens Horovod's mean iteration", "[timeline][horovod]") {
+  // Where each iteration begins at the same part of a cycle, a hundredth more or less of compute
+  // fuses other tensors, in all iterations: here one more would save up to 1.8 %.
+  const HorovodOptimizerOptions options = fused({0, 19}, Seconds{6.1e-3});
+  double before = 0;
+  for (int percent = 0; percent <= 30; ++percent) {
+    ToyTraining toy = four_machines();
+    toy.profile.host_launch = Seconds{2e-3};
+    toy.profile = scaled_to(toy.profile, (1 + 0.01 * percent) * toy.profile.iteration);
+    const std::vector<double> lengths = toy.run(make<Horovod>(options));
+    const double now = mean(std::span(lengths).last(HorovodQueue::parts));
+    INFO(percent << " % slower: " << now << " ms");
+    CHECK(now >= before);
+    before = now;
+  }
 }
 
 TEST_CASE("toy timeline: horovod, each tensor by itself and no cache", "[timeline][horovod]") {
@@ -93,26 +116,17 @@ TEST_CASE("toy timeline: horovod, each tensor by itself and no cache", "[timelin
   HorovodOptimizerOptions options;
   options.core = unfused();
   SECTION("0.19: the thread waits for each gradient before its response") {
-    // q = 0.5: empty cycles of 2. Iteration 0: tensor 5 finds the thread idle and is negotiated to
-    // 4; the thread waits for it to 8; the five others to 8 + 12 = 20, T(1) each to 27.5, 28.5 with
-    // the optimizer. The thread was free at 20.
-    // Iteration 1, at 28.5: the next cycle begins at 20 + 5 * 2 = 30, 1.5 in. All six negotiate 14,
-    // to 15.5. 5, 4, 3 and 2 are there; 1 (16) and 0 (18) come while those move: six of 1.5 from
-    // 15.5 to 24.5, 25.5 with the optimizer. The thread was free at 18.
-    // 2, at 25.5: the next cycle begins at 18 + 4 * 2 = 26, 0.5 in: 1 less. 3, at 24.5: 26 is 1.5
-    // in. They alternate.
+    // q = 0.5: empty cycles of 2. With a part p of one left all six negotiate 14, to 14 + 2 p. 5,
+    // 4, 3 and 2 are there; 1 (16) and 0 (18) come while those move: six of 1.5, and the optimizer:
+    // 24 + 2 p.
     options.core.request_time = Seconds{0.5e-3};
-    check(four_machines().run(make<Horovod>(options)), {25.5, 24.5, 25.5, 24.5});
+    check(four_machines().run(make<Horovod>(options)), {25.75, 24.25, 25.25, 24.75});
   }
   SECTION("0.28: the stream waits, so that the thread negotiates on") {
-    // q = 0.6: empty cycles of 2.4. Iteration 0: tensor 5 is negotiated to 4.8 and handed to the
-    // stream, the others at once to 4.8 + 14.4 = 19.2; T(1) each to 26.7, 27.7 with the optimizer.
-    // 1: the next cycle begins at 19.2 + 4 * 2.4 = 28.8, 1.1 in; all six negotiate 16.8, to 17.9,
-    // when the thread is free, and move to 26.9: 27.9. 2: the next cycle at 17.9 + 5 * 2.4 = 29.9,
-    // 2 in: 18.8, 27.8, 28.8. 3: at 18.8 + 5 * 2.4 = 30.8, 2 in. The same from there on.
+    // q = 0.6: empty cycles of 2.4. All six negotiate 16.8 and move from then on, 26.8 + 2.4 p.
     options.core.version = {0, 28};
     options.core.request_time = Seconds{0.6e-3};
-    check(four_machines().run(make<Horovod>(options)), {27.9, 28.8, 28.8, 28.8});
+    check(four_machines().run(make<Horovod>(options)), {28.9, 27.1, 28.3, 27.7});
   }
 }
 
@@ -191,12 +205,11 @@ TEST_CASE("toy timeline: horovod, rows gathered through the host", "[timeline][h
 
 TEST_CASE("Horovod's trace has a row a tensor, with the phases of Horovod's own timeline",
           "[timeline][horovod][trace]") {
-  // No cache: empty cycles of 1 from 1 on, the first of them negotiates 6 requests for 4 (1 + 6)
-  // 0.1 = 2.8, to 3.8. Three tensors fuse, T(3) three times slower is 10.5, a copy takes 0.1.
+  // No cache: iteration 1's first cycle begins 7/8 in and negotiates 6 requests for 4 (1 + 6) 0.1 =
+  // 2.8, to 3.675. Three tensors fuse, T(3) three times slower is 10.5, a copy takes 0.1.
   // Gradients 5, 4, 3 are there at 8, 10, 12; the copy in takes the GPU to 12.1, so that 2, 1, 0
   // come at 14.1, 16.1, 18.1. {5, 4, 3} moves to 12.1 + 10.5 = 22.6 and is out at 22.7, {2, 1, 0}
   // is queued until then, moves from 22.8 to 33.3 and is out at 33.4. The iteration takes 34.4.
-  // Iteration 1, at 34.4: the next cycle begins at 3.8 + 31, 0.4 in, and negotiates to 3.2.
   ToyTraining toy = four_machines(3);
   toy.gpu.kernel_overhead = Seconds{0.1e-3};
   auto options = fused({0, 28}, Seconds{1e-3});
@@ -237,14 +250,14 @@ TEST_CASE("Horovod's trace has a row a tensor, with the phases of Horovod's own 
     }
   };
   CHECK(rows.size() == 6);
-  check_row("h.4.weight", {{"NEGOTIATE_ALLREDUCE", {0.4, 3.2}},
-                           {"WAIT_FOR_DATA", {3.2, 10}},
+  check_row("h.4.weight", {{"NEGOTIATE_ALLREDUCE", {0.875, 3.675}},
+                           {"WAIT_FOR_DATA", {3.675, 10}},
                            {"WAIT_FOR_OTHER_TENSOR_DATA", {10, 12}},
                            {"MEMCPY_IN_FUSION_BUFFER", {12, 12.1}},
                            {"NCCL_ALLREDUCE", {12.1, 22.6}},
                            {"MEMCPY_OUT_FUSION_BUFFER", {22.6, 22.7}}});
-  check_row("h.0.weight", {{"NEGOTIATE_ALLREDUCE", {0.4, 3.2}},
-                           {"WAIT_FOR_DATA", {3.2, 18.1}},
+  check_row("h.0.weight", {{"NEGOTIATE_ALLREDUCE", {0.875, 3.675}},
+                           {"WAIT_FOR_DATA", {3.675, 18.1}},
                            {"QUEUE", {18.1, 22.7}},
                            {"MEMCPY_IN_FUSION_BUFFER", {22.7, 22.8}},
                            {"NCCL_ALLREDUCE", {22.8, 33.3}},
