@@ -1,11 +1,14 @@
 #include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "sim/core/statistics.hpp"
 #include "sim/report/chrome_trace.hpp"
 #include "strategies/all_reduce/mg_wfbp.hpp"
 #include "strategies/horovod/horovod.hpp"
+#include "strategies/horovod/horovod_queue.hpp"
 #include "strategies/horovod/merged_horovod.hpp"
 #include "strategies/servers/bytescheduler.hpp"
 #include "tests/catch.hpp"
