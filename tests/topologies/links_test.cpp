@@ -14,18 +14,30 @@ namespace gradwire {
 namespace {
 
 TEST_CASE("every port that a scenario may name is there, with a source", "[links]") {
-  CHECK(config::shipped_links().port_names() ==
-        std::vector<std::string>{"eth_1g",        "eth_10g",
-                                 "eth_25g",       "azure_nc",
-                                 "eth_40g",       "eth_100g",
-                                 "roce_100g",     "ib_fdr",
-                                 "ib_edr",        "ib_hdr",
-                                 "ib_ndr",        "efa_100g",
-                                 "efa_p4d",       "ena_25g",
-                                 "ena_25g_apart", "ena_100g",
-                                 "ipoib_100g",    "ib_xdr",
-                                 "roce_200g",     "roce_400g",
-                                 "slingshot_11",  "slingshot_11_alt_read"});
+  const std::vector<std::string> names = {"eth_1g",
+                                          "eth_10g",
+                                          "eth_25g",
+                                          "azure_nc",
+                                          "eth_40g",
+                                          "eth_100g",
+                                          "roce_100g",
+                                          "ib_fdr",
+                                          "ib_edr",
+                                          "ib_hdr",
+                                          "ib_ndr",
+                                          "efa_100g",
+                                          "efa_p4d",
+                                          "ena_25g",
+                                          "ena_25g_apart",
+                                          "ena_100g",
+                                          "ipoib_100g",
+                                          "ib_xdr",
+                                          "roce_200g",
+                                          "roce_400g",
+                                          "roce_800g",
+                                          "slingshot_11",
+                                          "slingshot_11_alt_read"};
+  CHECK(config::shipped_links().port_names() == names);
   for (const PortKind& kind : config::shipped_links().ports) {
     INFO(kind.port.name);
     CHECK(kind.port.bandwidth < kind.nominal);

@@ -72,8 +72,9 @@ NodeGraph import(const std::string& file, const std::string& gpu) {
 void check_two_machines(const NodeGraph& node) {
   auto machine = std::make_shared<const NodeGraph>(node);
   if (node.nics().empty()) {
-    machine =
-        std::make_shared<const NodeGraph>(config::with_network_cards(node, 1, "eth_10g").value());
+    machine = std::make_shared<const NodeGraph>(
+        config::with_network_cards(node, 1, "eth_10g", static_cast<int>(node.gpus().size()))
+            .value());
   }
   const PortSpec port{"port", "ib", BytesPerSecond{10e9}, Seconds{1e-6}};
   const int ports = 2 * static_cast<int>(machine->nics().size());

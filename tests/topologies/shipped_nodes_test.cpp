@@ -6,6 +6,7 @@
 
 #include "sim/collectives/planners.hpp"
 #include "sim/config/cluster/link_tables_yaml.hpp"
+#include "sim/config/cluster/network_cards.hpp"
 #include "sim/config/cluster/node_yaml.hpp"
 #include "tests/catch.hpp"
 #include "tests/topologies/files.hpp"
@@ -52,6 +53,8 @@ const std::vector<Sheet>& sheets() {
       {"g6e_48xlarge", "l40s", 8, 0, 0, "efa_100g", 4, 24},
       {"gb200_nvl72", "gb200", 72, 18, 1, "ib_ndr", 72, 48},
       {"gb200_tray", "gb200", 4, 18, 1, "ib_ndr", 4, 48},
+      {"gb300_nvl72", "gb300", 72, 18, 1, "ib_xdr", 72, 96},
+      {"gb300_tray", "gb300", 4, 18, 1, "ib_xdr", 4, 96},
       {"hgx_b200", "b200", 8, 18, 1, "ib_ndr", 8, 48},
       {"hgx_h100", "h100-sxm5-80gb", 8, 18, 1, "ib_ndr", 8, 48},
       {"hgx_h100_4gpu", "h100-sxm5-80gb", 4, 18, 0, "ib_ndr", 4, 48},
@@ -110,6 +113,25 @@ TEST_CASE("shipped nodes have the devices and links of their data sheets", "[nod
     }
     test::check_round_trip(node);
   }
+}
+
+TEST_CASE("ports for each GPU of a rack that takes part are of its tray", "[nodes]") {
+  const NodeGraph rack = shipped("gb300_nvl72");
+  const auto switches = [&](int cards, int gpus) {
+    const NodeGraph node = config::with_network_cards(rack, cards, "roce_400g", gpus).value();
+    std::multiset<std::string> of_cards;
+    for (const DeviceId nic : node.nics()) {
+      for (const auto& edge : node.graph().out_edges(nic)) {
+        of_cards.insert(node.device(edge.target).name);
+      }
+    }
+    return of_cards;
+  };
+  using Names = std::multiset<std::string>;
+  CHECK(switches(4, 4) == Names{"switch0", "switch1", "switch2", "switch3"});
+  CHECK(switches(8, 4) == Names{"switch0", "switch0", "switch1", "switch1", "switch2", "switch2",
+                                "switch3", "switch3"});
+  CHECK(switches(2, 4) == Names{"switch0", "switch36"});  // fewer: spread over all 72 slots
 }
 
 TEST_CASE("no shipped node is without its data sheet", "[nodes]") {

@@ -163,7 +163,7 @@ void MachineGroup::read_ports(YamlMap& group, YamlMap& fabric) {
     });
     return;
   }
-  auto changed = with_network_cards(*node, links, port->name);
+  auto changed = with_network_cards(*node, links, port->name, gpus_per_node);
   if (!changed) {
     links_owner.fail("links_per_node",
                      fmt::format("'{}' has no PCIe slot; expected a node with NICs or with GPUs on "

@@ -54,10 +54,13 @@ NodeGraph rebuilt(const NodeGraph& node, const std::function<bool(const Device&)
 }  // namespace
 
 std::optional<NodeGraph> with_network_cards(const NodeGraph& node, int count,
-                                            const std::string& model) {
-  assert(count >= 1);
-  const std::vector<Slot> slots = slots_of(node);
+                                            const std::string& model, int gpus) {
+  assert(count >= 1 && gpus >= 1 && static_cast<std::size_t>(gpus) <= node.gpus().size());
+  std::vector<Slot> slots = slots_of(node);
   if (slots.empty()) return std::nullopt;
+  if (slots.size() == node.gpus().size() && count >= gpus) {
+    slots.resize(static_cast<std::size_t>(gpus));
+  }
   NodeGraph result = rebuilt(
       node, [](const Device& device) { return device.kind != DeviceKind::nic; },
       [](const Link& link) { return link; });
