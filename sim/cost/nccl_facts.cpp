@@ -240,7 +240,7 @@ NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus
   const HostPlaces places(cluster);
   const Loads load = loads(cluster, pattern, places, facts);
   facts.stores_over_pcie = !load.of_stores.empty();
-  const StagedFlows staged = staged_flows(cluster, pattern, places, constants.measured);
+  const StagedFlows staged = staged_flows(cluster, pattern, places, constants);
   facts.staged_per_byte = staged.network_per_byte;
   see_links(cluster, load, staged, places, gpus, constants, facts);
   if (facts.network_latency.count() > 0) {

@@ -95,6 +95,13 @@ struct Moved {
   }
 };
 
+/// Bytes that one between peers counts as: a port's are cut at any bridge, GPUs' stores at Intel's.
+double peer_weight(const HostPlace& place, bool is_across, const NcclConstants& constants) {
+  if (!place.at_bridge) return 1;
+  if (is_across) return 1 / constants.measured.host_bridge_share;
+  return place.of_amd ? 1 : constants.intel_p2p_overhead;
+}
+
 Seconds slowest(const Cluster& cluster, Links links) {
   Seconds most;
   for (const LinkId id : links) {
@@ -138,6 +145,9 @@ std::vector<HostPlace> host_places(const NodeGraph& node) {
   const auto& vertices = graph.vertices();
   const bool has_numa = std::ranges::any_of(
       vertices, [&](DeviceId id) { return graph[id].kind == DeviceKind::numa; });
+  const bool of_amd = std::ranges::any_of(vertices, [&](DeviceId id) {
+    return graph[id].kind == DeviceKind::numa && graph[id].model.starts_with("amd");
+  });
   const DeviceKind memory = has_numa ? DeviceKind::numa : DeviceKind::host_bridge;
   std::vector<HostPlace> places(node.resources().size());
   for (const auto& edge : graph.edges()) {
@@ -145,6 +155,7 @@ std::vector<HostPlace> host_places(const NodeGraph& node) {
     const DeviceKind to = graph[edge.target].kind;
     HostPlace& place = places[static_cast<std::size_t>(edge.number)];
     place.at_bridge = from == DeviceKind::host_bridge || to == DeviceKind::host_bridge;
+    place.of_amd = of_amd;
     place.to_memory = to == memory;
     place.ends_peers = graph[edge].kind != LinkKind::nvlink && !node.lets_peers_pass(to);
   }
@@ -172,8 +183,8 @@ bool HostPlaces::end_peers() const {
 }
 
 StagedFlows staged_flows(const Cluster& cluster, const Pattern& pattern, const HostPlaces& places,
-                         const NcclMeasured& measured) {
-  const double duplex = measured.host_duplex_share;
+                         const NcclConstants& constants) {
+  const double duplex = constants.measured.host_duplex_share;
   StagedFlows result;
   if (!places.end_peers() &&
       std::ranges::all_of(cluster.fabric().port_specs(), &PortSpec::gpudirect)) {
@@ -184,31 +195,30 @@ StagedFlows staged_flows(const Cluster& cluster, const Pattern& pattern, const H
   // What a rank moves inside its machine and beyond adds up: each rank's is needed.
   if (pattern.is_folded() &&
       std::ranges::any_of(staged, [](const Staged& flow) { return !flow.parts.is_across; })) {
-    return staged_flows(cluster, unfolded(pattern), places, measured);
+    return staged_flows(cluster, unfolded(pattern), places, constants);
   }
   if (staged.empty()) return result;
   result.load.resize(cluster.links().size());
   result.priced.resize(cluster.links().size());
   result.fetched.resize(cluster.links().size());
   const std::vector<Moved> moved = moved_by_rank(staged, pattern.ranks);
-  const auto add = [&](Links links, double share, double weight) {
+  const auto add = [&](Links links, double share, double weight, bool is_across) {
     for (const LinkId id : links) {
       const auto at = static_cast<std::size_t>(id);
-      const double least = places[id].at_bridge ? 1 / measured.host_bridge_share : 1;
       result.load[at] += share;
-      result.priced[at] += share * std::max(weight, least);
+      result.priced[at] += share * std::max(weight, peer_weight(places[id], is_across, constants));
     }
   };
   for (const auto& [flow, parts] : staged) {
     const Moved& source = moved[static_cast<std::size_t>(flow->source)];
     const Moved& destination = moved[static_cast<std::size_t>(flow->destination)];
     if (!parts.store.empty()) {
-      add(parts.store, flow->share, source.weight(source.stored, duplex));
+      add(parts.store, flow->share, source.weight(source.stored, duplex), parts.is_across);
     }
     if (!parts.load.empty()) {
-      add(parts.load, flow->share, destination.weight(destination.loaded, duplex));
+      add(parts.load, flow->share, destination.weight(destination.loaded, duplex), parts.is_across);
     }
-    add(parts.sockets, flow->share, 1);
+    add(parts.sockets, flow->share, 1, parts.is_across);
     // There and back, NodeGraph::route.
     for (std::size_t i = 1; i < parts.sockets.size(); i += 2) {
       result.fetched[static_cast<std::size_t>(parts.sockets[i])] += flow->share;

@@ -14,6 +14,7 @@ class NodeGraph;
 /// Where one resource of a machine leads.
 struct HostPlace {
   bool at_bridge = false;   ///< one of its ends is a host bridge
+  bool of_amd = false;      ///< in an AMD machine, whose bridges pass stores between GPUs whole
   bool to_memory = false;   ///< it ends in host memory
   bool ends_peers = false;  ///< devices that meet over it do not reach each other's memory
 };
@@ -56,8 +57,9 @@ struct StagedFlows {
   Seconds network_per_byte;
 };
 
-/// @param measured  what peers get of a link at a host bridge: host memory gives no more
+/// @param constants  what peers get of a link at a host bridge, GPUs and ports: host memory gives
+///                   no more
 [[nodiscard]] StagedFlows staged_flows(const Cluster& cluster, const Pattern& pattern,
-                                       const HostPlaces& places, const NcclMeasured& measured);
+                                       const HostPlaces& places, const NcclConstants& constants);
 
 }  // namespace gradwire
