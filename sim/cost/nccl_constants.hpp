@@ -145,6 +145,7 @@ struct NcclGeneration {
   double nvls_base = 0;        ///< to start, inside a machine
   double nvls_loop = 0;        ///< for each loop over the chunks under way: all ranks wait for all
   double nvls_loop_gpus = 1;   ///< of a machine, with which a loop takes that long
+  double nvls_loop_free = 0;   ///< GPUs that a loop takes no time for, beyond its bytes
   int nvls_channels = 1;       ///< inside a machine
   int nvls_tree_channels = 1;  ///< over several
 };

@@ -36,9 +36,10 @@ double nccl_nvls_links(const NcclConstants& constants, const NcclSystem& system,
   const bool is_tree = question.algorithm == NcclAlgorithm::nvls_tree;
   const double link = is_tree ? generation.nvls_tree_link : generation.nvls_link;
   // A loop's chunks grow with the GPUs, and its time with them: 4, 64 and 68 GB200 get the same
-  // rate.
-  const double loop =
-      generation.nvls_loop * system.ranks / system.machines / generation.nvls_loop_gpus;
+  // rate. Switches reduce for no fewer than three.
+  const double gpus = static_cast<double>(system.ranks) / system.machines;
+  const double loop = generation.nvls_loop * (gpus - generation.nvls_loop_free) /
+                      (generation.nvls_loop_gpus - generation.nvls_loop_free);
   return size * facts.nvlink_per_byte.count() * us_per_second / link +
          size / under_way(constants, system, question, facts) * loop;
 }

@@ -149,6 +149,7 @@ void read_nccl_generation(Constants& from, NcclGeneration& to) {
     from.read("nvls_base", "us", to.nvls_base);
     from.read("nvls_loop", "us", to.nvls_loop);
     from.read("nvls_loop_gpus", "", to.nvls_loop_gpus);
+    from.read("nvls_loop_free", "", to.nvls_loop_free);
     from.read("nvls_tree_link", "", to.nvls_tree_link);
     from.read("nvls_channels", "", to.nvls_channels);
     from.read("nvls_tree_channels", "", to.nvls_tree_channels);
