@@ -73,6 +73,7 @@ std::size_t pass_item(const WorkItem& item, double limit, Lanes& lanes, LaneBook
   take(item, lanes, seconds);
   const WorkItem at = item;
   limit = std::min(limit, std::numeric_limits<double>::max());
+  const double about_limit = std::min(about(limit), std::numeric_limits<double>::max());
   const std::size_t count = lanes.count;
   const double per_slowing = 1 / at.slowing;
   const double per_slowing_met = 1 / at.slowing_met;
@@ -95,7 +96,7 @@ std::size_t pass_item(const WorkItem& item, double limit, Lanes& lanes, LaneBook
     const double can = larger(0.0, limit - from);
     const double can_nominal = can * choose(books.met[m] != 0, per_slowing_met, per_slowing);
     const double end = from + needed;
-    const bool ends = end <= limit;
+    const bool ends = end <= about_limit;
     const double spent = choose(ends, needed, can);
     const double nominal = choose(ends, left, can_nominal);
     const double rest = left - nominal;
@@ -103,9 +104,9 @@ std::size_t pass_item(const WorkItem& item, double limit, Lanes& lanes, LaneBook
     const bool is_here = stands == at.position;
     const double due = choose(is_new, launched, now);
     const double due_here = choose(is_here, due, never);
-    const bool begins = due_here <= limit;
+    const bool begins = due_here <= about_limit;
     const double end_here = choose(begins, end, never);
-    const bool passes = end_here <= limit;
+    const bool passes = end_here <= about_limit;
     const double then = from + spent;
     const double left_then = choose(passes, -1.0, rest);
     const double stops = choose(passes, stop, 1.0);
@@ -177,7 +178,7 @@ namespace {
   // Clocks only rise: who ends the last item in time has ended all.
   if (limit < never) {
     LaneArray ends = now;
-    if (best<larger>(ends, lanes.count, 0) > limit) return false;
+    if (best<larger>(ends, lanes.count, 0) > about(limit)) return false;
   }
   lanes.now = now;
   books.of(Part::host) = host;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <limits>
@@ -48,14 +49,20 @@ struct WorkItem {
   std::span<const float> residuals{};  ///< factors of each; empty: all are 1
 };
 
-/// Those that stand at the item and are not stopped pass it, or do as much of it as they can by
-/// `limit` and are stopped. @return how many are not stopped.
+/// The latest time that is this one, after sums in another order.
+[[nodiscard]] inline double about(double time) {
+  return time + 1e-12 * std::max(1.0, time);
+}
+
+/// Those that stand at the item and are not stopped pass it, if they end it about by `limit`, or do
+/// as much of it as they can by then and are stopped. Nobody does more: what slows items from then
+/// on would not slow that, by the more the later it is. @return how many are not stopped.
 std::size_t pass_item(const WorkItem& item, double limit, Lanes& lanes, LaneBooks& books);
 
 /// As pass_item() of these items one after the other, up to the first that one of the members does
-/// not end whole by `limit`. REQUIRES: all stand at the first, none has begun it or is stopped, all
-/// or none have a communication kernel, nobody's clock is before its start; the items follow each
-/// other and are of two parts at most, neither `host` nor `overlap_slowdown`.
+/// not end whole about by `limit`. REQUIRES: all stand at the first, none has begun it or is
+/// stopped, all or none have a communication kernel, nobody's clock is before its start; the items
+/// follow each other and are of two parts at most, neither `host` nor `overlap_slowdown`.
 /// @return how many all have passed.
 std::size_t pass_run(std::span<const WorkItem> items, double limit, Lanes& lanes, LaneBooks& books);
 

@@ -103,8 +103,7 @@ bool Workers::has_ended(const Block& block, std::size_t lane) const {
 }
 
 void Workers::catch_up(double now) {
-  const double limit = about(now);
-  each_block([&](Block& block) { advance(block, limit); });
+  each_block([&](Block& block) { advance(block, now); });
 }
 
 void Workers::forget_collectives() {

@@ -164,8 +164,6 @@ class Workers {
   static constexpr double forever = std::numeric_limits<double>::infinity();
   static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
 
-  /// The latest time that is this one, after sums in another order.
-  static double about(double time) { return time + 1e-12 * std::max(1.0, time); }
   /// What kernels of communication do to a worker class's items.
   struct Slowing {
     bool any = false;  ///< there is a kernel
@@ -287,7 +285,7 @@ class Workers {
   void advance(Block& block, double limit) { advance(block, limit, arrived_); }
   /// @param arrived  what slows those that have a kernel on their GPU, by worker class.
   void advance(Block& block, double limit, const std::vector<Slowing>& arrived);
-  void advance_owed(Block& block) { advance(block, about(owed_->until), owed_->slowing); }
+  void advance_owed(Block& block) { advance(block, owed_->until, owed_->slowing); }
   /// Those that stand at an item pass it. @param going  how many go on. @param together  all stand
   /// there, and go on. @return how many of them go no further; nothing: none may pass.
   std::optional<std::size_t> pass_one(Block& block, std::size_t position, double limit,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "sim/core/random.hpp"
@@ -101,6 +102,23 @@ TEST_CASE("members side by side pass an item as each would alone", "[lanes]") {
     left += stops ? 0 : 1;
   }
   CHECK(going == left);
+}
+
+TEST_CASE("who does not end an item works until the limit, late in a run as at its start",
+          "[lanes]") {
+  const double limit = GENERATE(1.0, 1e6);
+  const auto [before, passes] = GENERATE(std::pair(0.25, false), std::pair(0.5 - 1e-13, true));
+  Lanes lanes{.count = 1};
+  LaneBooks books;
+  lanes.now[0] = lanes.start[0] = limit - before;
+  lanes.remaining[0] = -1;
+  lanes.factor[0] = 1;
+  pass_item({.seconds = 0.5}, limit, lanes, books);
+  // Half a second from there ends past the limit; but for rounding, where `before` is half a
+  // second.
+  CHECK((lanes.item[0] == 1) == passes);
+  CHECK(lanes.now[0] == (passes ? limit - before + 0.5 : limit));
+  CHECK(lanes.remaining[0] == (passes ? -1 : 0.25));
 }
 
 TEST_CASE("a walk without a limit comes to where members pass without one", "[lanes]") {
