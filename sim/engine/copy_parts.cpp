@@ -7,7 +7,7 @@ namespace gradwire {
 namespace {
 
 /// Beside more flows a copy gets less than half: each part counts as a flow when rates are sought.
-constexpr std::uint32_t parts_most = 16;
+constexpr std::uint32_t parts_most = 64;
 
 }  // namespace
 

@@ -9,10 +9,10 @@ namespace gradwire {
 
 /// Copies' turns (Transport) where rates are max-min fair by flow: a copy begins in as many equal
 /// parts as other flows have been at once on its busiest shared row, since those that it will meet
-/// may come later. (With as many as are there when it begins BytePS on 128 machines over InfiniBand
-/// took 20 % longer than with exact turns; so 0.3 %, and on 512 machines 2.2 % in place of 29.) For
-/// large problems: taking turns exactly, each short copy would change the rates of hundreds of
-/// messages twice (p3 on 128 machines with a server each: 62 s of CPU in place of 5).
+/// may come later, and in 64 at most. For the largest problems: taking turns exactly, each short
+/// copy changes the rates of hundreds of messages twice. With 64 parts iterations of 8 V100 a
+/// machine that share PCIe are 11 % shorter (p3) to 4 % longer (byteps) than by exact turns on 128
+/// machines, and 2 % longer on 256; with 16 they were up to 68 % longer.
 class CopyParts {
  public:
   explicit CopyParts(const FlowProblem& problem);

@@ -35,10 +35,10 @@ TEST_CASE("On half of a link a message is two of the whole link's", "[engine][co
   CHECK(parts.begin(0) == 6);
 }
 
-TEST_CASE("A copy has no more than 16 parts", "[engine][copy-parts]") {
+TEST_CASE("A copy has no more than 64 parts", "[engine][copy-parts]") {
   CopyParts parts(port());
   for (int i = 0; i < 100; ++i) (void)parts.begin(1);
-  CHECK(parts.begin(0) == 16);
+  CHECK(parts.begin(0) == 64);
 }
 
 TEST_CASE("Where no copy shares a row all flows are whole", "[engine][copy-parts]") {
