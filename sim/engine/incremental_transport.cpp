@@ -37,17 +37,13 @@ constexpr double served_most = 1e9;
 /// s by parts, over 200 by turns.
 constexpr std::size_t turns_columns_max = 40'000;
 
-bool take_turns(const FlowProblem& problem) {
-  return problem.columns.size() <= turns_columns_max;
-}
-
 class IncrementalTransport final : public Transport {
  public:
   IncrementalTransport(const FlowProblem& problem, double slack)
-      : rates_(problem, slack, take_turns(problem)),
+      : rates_(problem, slack, takes_turns(problem)),
         slack_(std::max(slack, slack_least)),
         clocks_(rates_.rows()) {
-    if (!take_turns(problem)) parts_.emplace(problem);
+    if (!takes_turns(problem)) parts_.emplace(problem);
     // Mostly one of each column at most: hundreds of thousands must not be moved as they come.
     streams_.reserve(problem.columns.size());
     for (std::uint32_t row = 0; row < rates_.rows(); ++row) clocks_[row].key = row;
@@ -348,6 +344,10 @@ class IncrementalTransport final : public Transport {
 };
 
 }  // namespace
+
+bool takes_turns(const FlowProblem& problem) {
+  return problem.copies.empty() || problem.columns.size() <= turns_columns_max;
+}
 
 std::unique_ptr<Transport> make_incremental_transport(const FlowProblem& problem, double slack) {
   return std::make_unique<IncrementalTransport>(problem, slack);

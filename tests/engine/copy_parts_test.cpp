@@ -1,5 +1,6 @@
 #include "sim/engine/copy_parts.hpp"
 
+#include "sim/engine/incremental_transport.hpp"
 #include "tests/catch.hpp"
 
 using namespace gradwire;
@@ -47,4 +48,16 @@ TEST_CASE("Where no copy shares a row all flows are whole", "[engine][copy-parts
   CopyParts parts(problem);
   (void)parts.begin(1);
   CHECK(parts.begin(0) == 1);
+}
+
+TEST_CASE("Copies take exact turns up to 40 000 columns", "[engine][copy-parts]") {
+  FlowProblem problem = port();
+  problem.columns.resize(40'000, {{1, 1}});
+  problem.copies.resize(40'000);
+  CHECK(takes_turns(problem));
+  problem.columns.emplace_back(problem.columns.back());
+  problem.copies.push_back(false);
+  CHECK(!takes_turns(problem));
+  problem.copies = {};
+  CHECK(takes_turns(problem));
 }
