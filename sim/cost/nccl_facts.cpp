@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "sim/collectives/link_slots.hpp"
@@ -13,7 +14,6 @@ namespace {
 
 /// What is asked of a type of machine, found once for each.
 struct NodeFacts {
-  bool amd = false;
   int capability_min = 0;
   int capability_max = 0;
   BytesPerSecond memory_bandwidth;
@@ -22,9 +22,6 @@ struct NodeFacts {
 NodeFacts examine(const NodeGraph& node, const NcclGpus& gpus) {
   const DeviceGraph& graph = node.graph();
   NodeFacts facts;
-  for (const DeviceId id : graph.vertices()) {
-    if (graph[id].kind == DeviceKind::numa && graph[id].model.starts_with("amd")) facts.amd = true;
-  }
   for (const DeviceId id : node.gpus()) {
     const auto known = gpus.find(graph[id].model);
     const NcclGpu gpu = known == gpus.end() ? NcclGpu{} : known->second;
@@ -39,7 +36,6 @@ NodeFacts examine(const NodeGraph& node, const NcclGpus& gpus) {
 }
 
 void join(NcclFacts& facts, const NodeFacts& node, bool is_first) {
-  facts.amd = facts.amd || node.amd;
   facts.capability_min =
       is_first ? node.capability_min : std::min(facts.capability_min, node.capability_min);
   facts.capability_max = std::max(facts.capability_max, node.capability_max);
@@ -182,17 +178,16 @@ LinkLoad load_of(const Loads& loads, const StagedFlows& staged, std::size_t id, 
 
 /// Of a link in a machine. Stores are posted, and pass whole where the processor does not cut
 /// them; a NIC fetches.
-/// @param at_bridge  as HostPlace::at_bridge
-void see_link(const ClusterLink& link, const LinkLoad& load, bool at_bridge, bool amd,
+void see_link(const ClusterLink& link, const LinkLoad& load, const HostPlace& place,
               const NcclConstants& constants, NcclFacts& facts) {
   const double per_byte = 1 / link.capacity;
   if (link.kind == LinkKind::nvlink) {
     facts.nvlink_per_byte = std::max(facts.nvlink_per_byte, Seconds{load.all * per_byte});
     return;
   }
-  facts.crosses_host_bridge = facts.crosses_host_bridge || at_bridge;
-  const double overhead = at_bridge && !amd ? constants.intel_p2p_overhead : 1;
-  const double share = at_bridge ? constants.measured.host_bridge_share : 1;
+  facts.crosses_host_bridge = facts.crosses_host_bridge || place.at_bridge;
+  const double overhead = store_overhead(place, constants);
+  const double share = place.at_bridge ? constants.measured.host_bridge_share : 1;
   const double peers = load.stored * overhead + (load.all - load.staged - load.stored) / share;
   facts.pcie_per_byte = std::max(facts.pcie_per_byte, Seconds{(peers + load.priced) * per_byte});
   facts.planned_per_byte =
@@ -204,8 +199,8 @@ void see_links(const Cluster& cluster, const Loads& load, const StagedFlows& sta
                const HostPlaces& places, const NcclGpus& gpus, const NcclConstants& constants,
                NcclFacts& facts) {
   std::map<const NodeGraph*, NodeFacts> known;  // looked up, never walked
-  const NodeFacts* own = nullptr;               // of the last machine that takes part
-  LinkId end = 0;                               // behind its links
+  bool is_first = true;                         // of the machines that take part
+  LinkId end = 0;                               // behind the last one's links
   int next = 0;                                 // the machine behind it
   load.slots.visit([&](std::size_t id, std::size_t slot) {
     if (load.all[slot] == 0) return;
@@ -224,11 +219,10 @@ void see_links(const Cluster& cluster, const Loads& load, const StagedFlows& sta
       const NodeGraph& node = cluster.node(next - 1);
       const auto [entry, is_new] = known.try_emplace(&node);
       if (is_new) entry->second = examine(node, gpus);
-      join(facts, entry->second, own == nullptr);
-      own = &entry->second;
+      join(facts, entry->second, std::exchange(is_first, false));
+      facts.amd = facts.amd || places[number].of_amd;
     }
-    see_link(link, load_of(load, staged, id, slot), places[number].at_bridge, own->amd, constants,
-             facts);
+    see_link(link, load_of(load, staged, id, slot), places[number], constants, facts);
   });
 }
 

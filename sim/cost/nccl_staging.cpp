@@ -95,11 +95,10 @@ struct Moved {
   }
 };
 
-/// Bytes that one between peers counts as: a port's are cut at any bridge, GPUs' stores at Intel's.
+/// Bytes that one between peers counts as: a port's are cut at any bridge.
 double peer_weight(const HostPlace& place, bool is_across, const NcclConstants& constants) {
-  if (!place.at_bridge) return 1;
-  if (is_across) return 1 / constants.measured.host_bridge_share;
-  return place.of_amd ? 1 : constants.intel_p2p_overhead;
+  if (!is_across) return store_overhead(place, constants);
+  return place.at_bridge ? 1 / constants.measured.host_bridge_share : 1;
 }
 
 Seconds slowest(const Cluster& cluster, Links links) {
@@ -139,6 +138,10 @@ std::vector<Moved> moved_by_rank(const std::vector<Staged>& staged, int ranks) {
 }
 
 }  // namespace
+
+double store_overhead(const HostPlace& place, const NcclConstants& constants) {
+  return place.at_bridge && !place.of_amd ? constants.intel_p2p_overhead : 1;
+}
 
 std::vector<HostPlace> host_places(const NodeGraph& node) {
   const DeviceGraph& graph = node.graph();

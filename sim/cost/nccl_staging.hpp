@@ -19,6 +19,10 @@ struct HostPlace {
   bool ends_peers = false;  ///< devices that meet over it do not reach each other's memory
 };
 
+/// Bytes that one of a GPU's stores into another's memory counts as where it passes there: Intel's
+/// bridges cut them.
+[[nodiscard]] double store_overhead(const HostPlace& place, const NcclConstants& constants);
+
 /// Of each resource. A machine without NUMA nodes has its memory behind its host bridges.
 [[nodiscard]] std::vector<HostPlace> host_places(const NodeGraph& node);
 
