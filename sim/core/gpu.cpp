@@ -1,5 +1,6 @@
 #include "sim/core/gpu.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace gradwire {
@@ -40,8 +41,15 @@ const std::vector<std::string>& work_classes() {
   return classes;
 }
 
-double sustained_clock(double power) {
-  return std::cbrt(power);
+double KernelConstants::sustained_clock(double power) const {
+  const double least = 1.5 * fixed_power;
+  const double switching = std::max(power, least) - fixed_power;
+  const double clock = std::cbrt(switching / (drawn_power - fixed_power));
+  return std::min(1.0, clock * std::min(1.0, power / least));
+}
+
+double GpuSpec::power_share(double limit) const {
+  return std::min(1.0, kernels.sustained_clock(power_ratio * limit) * clock_ratio);
 }
 
 }  // namespace gradwire

@@ -52,6 +52,15 @@ struct KernelConstants {
   double flash_1_slowness = 0;
   double triton_forward_slowness = 0;  ///< the same of that in Triton
   double triton_backward_slowness = 0;
+  double drawn_power = 0;  ///< of a board's limit, what whole iterations draw
+  double fixed_power = 0;  ///< of the same, what does not go with the clock: memory, leakage
+
+  /// The clock that arithmetic sustains with `power` times as much power for each multiprocessor,
+  /// over that with 1. Switching takes C V^2 f (Weste and Harris, CMOS VLSI Design, section 5.2)
+  /// and the voltage goes with the clock: the cube root of what power leaves beside fixed_power, of
+  /// what is drawn. Below half again as much as fixed_power (the tangent through the origin) the
+  /// voltage falls no more, and the clock goes with the power. At most 1. REQUIRES: power > 0.
+  [[nodiscard]] double sustained_clock(double power) const;
 };
 
 /// What a process takes of a GPU's memory beside its tensors. Read from
@@ -83,9 +92,10 @@ struct GpuSpec {
   Hertz clock{0};  ///< of the multiprocessors at which those of half precision hold; 0: not stated
   double clock_share = 1;  ///< of that clock, what they run at: of a power cap, 0..1
   Watts power{0};          ///< the board's limit; 0: not stated
-  /// Of the clock of its peaks, what arithmetic sustains on this board where that of the board on
-  /// which its efficiencies were measured sustains all of its own; see sustained_clock(). 0..1
-  double power_share = 1;
+  /// Of the board on which its efficiencies were measured, what this one has: power for each
+  /// multiprocessor (above 0) and, the other way, the clock of its peaks over this one's.
+  double power_ratio = 1;
+  double clock_ratio = 1;
   /// dtype -> efficiencies; empty when the file names none, and then nothing analytic can be made.
   std::map<std::string, EfficiencyTable> efficiency;
   KernelConstants kernels;
@@ -94,13 +104,14 @@ struct GpuSpec {
 
   /// Operations per second at the clock that the board sustains. REQUIRES: the type has a peak.
   [[nodiscard]] double sustained_flops(const std::string& dtype) const {
-    return std::min(clock_share, power_share) * peak_flops.at(dtype);
+    return std::min(clock_share, power_share()) * peak_flops.at(dtype);
   }
+
+  /// Of the clock of its peaks, what arithmetic sustains where it sustains all of that of the board
+  /// on which its efficiencies were measured. 0..1
+  /// @param limit  of the board's power, what a cap leaves it; above 0.
+  [[nodiscard]] double power_share(double limit = 1) const;
 };
 
-/// The clock that arithmetic sustains with `power` times as much power for each multiprocessor,
-/// over that with 1: the cube root. Switching takes C V^2 f (Weste and Harris, CMOS VLSI Design,
-/// section 5.2), and the voltage goes with the clock; leakage is not counted. REQUIRES: power > 0.
-[[nodiscard]] double sustained_clock(double power);
 
 }  // namespace gradwire

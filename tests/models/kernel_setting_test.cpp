@@ -174,7 +174,8 @@ TEST_CASE("FlashAttention-2 runs on GA102 and Ada at the published rates", "[mod
                 // sheet)
     spec.multiprocessors = 64;
     spec.peak_flops["fp16"] = 64 * 1024 * 1695e6;
-    spec.power_share = sustained_clock((230.0 / 64) / (350.0 / 82));  // of an RTX 3090
+    spec.power_ratio = (230.0 / 64) / (350.0 / 82);  // of an RTX 3090
+    spec.clock_ratio = 1;
   }
   constexpr double features = 32 * 64;
   const auto tokens = static_cast<double>(row.tokens);

@@ -86,8 +86,8 @@ void read_measured_on(YamlMap& map, GpuSpec& gpu) {
                                         "GPU whose file says them",
                                         spec->name));
   }
-  const double power = gpu.power / measured.power * measured.multiprocessors / gpu.multiprocessors;
-  gpu.power_share = std::min(1.0, sustained_clock(power) * (measured.clock / gpu.clock));
+  gpu.power_ratio = gpu.power / measured.power * measured.multiprocessors / gpu.multiprocessors;
+  gpu.clock_ratio = measured.clock / gpu.clock;
 }
 
 Section peak_flops_section() {
@@ -129,7 +129,7 @@ const Fields<GpuSpec>& gpu_fields() {
     all.push_back(
         {{"measured_on", "this one",
           "the GPU with the same chip that those shares are of: where this board has less "
-          "power for each multiprocessor, arithmetic sustains the cube root of it"},
+          "power for each multiprocessor, arithmetic sustains a lower clock"},
          read_measured_on});
     all.push_back({{"links", "none", "kinds of link", mapping_of(links_fields)}, check_links});
     all.push_back(note<GpuSpec>("source", "where its numbers are from, for readers"));
@@ -194,7 +194,7 @@ std::vector<KeyInfo> clock_keys() {
            value_info(above(Hertz{}))},
           {"power_limit", "the board's",
            "in place of `clock`: what `nvidia-smi -pl` sets; arithmetic sustains the cube root of "
-           "its share of the board's power",
+           "what it leaves beside a third of the board's power, which the clock does not change",
            value_info(above(Watts{}))}};
 }
 
@@ -217,7 +217,7 @@ Hertz read_clock(YamlMap& map, const std::string& model) {
     map.fail(key, fmt::format("'power_limit' is {}, and {} has {}; expected at most that",
                               bound_text(*limit), gpu->name, bound_text(gpu->power)));
   }
-  if (limit) return gpu->power_share * sustained_clock(*limit / gpu->power) * gpu->clock;
+  if (limit) return gpu->power_share(*limit / gpu->power) * gpu->clock;
   if (*clock > gpu->clock) {
     map.fail(key, fmt::format("'clock' is {}, and {} has its peaks at {}; expected at most that",
                               bound_text(*clock), gpu->name, bound_text(gpu->clock)));

@@ -41,6 +41,8 @@ void read_kernel_constants(Constants& from, KernelConstants& to) {
   from.read("flash_1_slowness", "", to.flash_1_slowness);
   from.read("triton_forward_slowness", "", to.triton_forward_slowness);
   from.read("triton_backward_slowness", "", to.triton_backward_slowness);
+  from.read("drawn_power", "", to.drawn_power);
+  from.read("fixed_power", "", to.fixed_power);
 }
 
 void read_memory_constants(Constants& from, MemoryConstants& to) {
