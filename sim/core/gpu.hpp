@@ -113,5 +113,4 @@ struct GpuSpec {
   [[nodiscard]] double power_share(double limit = 1) const;
 };
 
-
 }  // namespace gradwire
