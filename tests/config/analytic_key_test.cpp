@@ -4,9 +4,12 @@
 #include <string>
 
 #include "sim/config/data_files.hpp"
+#include "sim/config/profile/hosts_yaml.hpp"
 #include "sim/config/scenario.hpp"
+#include "sim/models/analytic_profile.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/config_fixture.hpp"
+#include "tests/scratch_folder.hpp"
 
 using namespace gradwire;
 using namespace gradwire::config;
@@ -134,7 +137,8 @@ TEST_CASE_METHOD(ProfileFixture, "GradScaler needs fp16 whose gradients are in f
         parse_yaml("{model: gpt2, batch_per_gpu: 1, gpu: h100-sxm5-80gb, dtype: fp16" + rest + "}",
                    "job.yaml");
     YamlMap map(value);
-    return read_analytic_profile(map);
+    const AnalyticJob of = read_analytic_job(map);
+    return analytic_profile(shipped_hosts(), of.model, of.gpu, of.batch, of.dtype, of.options);
   };
   const ComputeProfile without = counted("");
   const ComputeProfile with = counted(", grad_scaler: true");
@@ -275,4 +279,24 @@ TEST_CASE_METHOD(ProfileFixture,
   CHECK(told.profile->iteration == own.profile->iteration);
   CHECK(read(gpt2 + ", buffers: 0 B}").profile->buffer_elements == 0);
   CHECK(read("{file: tiny/small-gpu_fp32_b4, buffers: 8 B}").profile->buffer_bytes == Bytes{8});
+}
+
+TEST_CASE("fp32 where frameworks take TF32 is pointed out", "[config][profile]") {
+  const auto pointed_out = [](const std::string& gpu_and_type) {
+    const test::ScratchFolder folder;
+    const std::string file = folder.write(
+        "schema: gradwire.scenario/1\n"
+        "cluster: {node: host_1gpu}\n"
+        "profile: {model: resnet50, batch_per_gpu: 8, gpu: " +
+            gpu_and_type + "}\nstrategy: {name: ddp}\n",
+        "s.yaml");
+    return std::ranges::any_of(
+        read_scenario(file, {}).front().warnings,
+        [](const Warning& warning) { return warning.code == "fp32-without-tf32"; });
+  };
+  CHECK(pointed_out("a100-sxm4-40gb, dtype: fp32"));
+  CHECK_FALSE(pointed_out("a100-sxm4-40gb, dtype: tf32"));
+  CHECK_FALSE(pointed_out("v100-sxm2-16gb, dtype: fp32"));
+  // A measured iteration is as it ran.
+  CHECK_FALSE(pointed_out("a100-sxm4-40gb, dtype: fp32, iteration_time: 30 ms"));
 }

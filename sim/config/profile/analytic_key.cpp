@@ -274,6 +274,20 @@ ComputeProfile read_shape(YamlMap& map, ComputeProfile profile) {
   return profile;
 }
 
+/// Frameworks' defaults: torch.backends.cudnn.allow_tf32 (PyTorch 1.7), .cuda.matmul.allow_tf32
+/// (true in 1.7 to 1.11), tf.config.experimental.enable_tensor_float_32_execution (TensorFlow 2.4).
+void warn_without_tf32(const GpuSpec& gpu, const std::string& dtype, const YamlMap& map,
+                       std::vector<Warning>& warnings) {
+  if (dtype != "fp32" || !gpu.peak_flops.contains("tf32") || map.has("iteration_time")) return;
+  warnings.push_back(
+      {"fp32-without-tf32",
+       fmt::format(
+           "fp32 is counted as on the fp32 units of {}; unless told otherwise PyTorch takes "
+           "TF32 for convolutions, before 1.12 for products too, and TensorFlow from 2.4 "
+           "for both: 'dtype: tf32'",
+           gpu.name)});
+}
+
 void warn_if_derived(const ComputeProfile& profile, std::vector<Warning>& warnings) {
   if (profile.source.kind == "derived") {
     warnings.push_back({"derived-profile", profile.source.notes});
@@ -329,16 +343,12 @@ AnalyticJob read_analytic_job(YamlMap& map) {
   return {std::move(model), std::move(gpu), batch, std::move(dtype), options};
 }
 
-ComputeProfile read_analytic_profile(YamlMap& map) {
-  const AnalyticJob job = read_analytic_job(map);
-  return analytic_profile(shipped_hosts(), job.model, job.gpu, job.batch, job.dtype, job.options);
-}
-
 ComputeProfile read_model_profile(YamlMap& map, std::vector<Warning>& warnings) {
   if (const auto name = recorded_name(map)) {
     ComputeProfile recorded =
         read_profile(loaded_yaml(data_file(DataKind::profile, *name).string()));
     const GpuSpec gpu = shipped_gpu(recorded.gpu, {});
+    warn_without_tf32(gpu, recorded.dtype, map, warnings);
     recorded = with_batch(std::move(recorded), gpu, map.require<int>("batch_per_gpu"));
     warn_if_derived(recorded, warnings);
     const auto& models = model_catalogue();
@@ -346,7 +356,10 @@ ComputeProfile read_model_profile(YamlMap& map, std::vector<Warning>& warnings) 
     if (entry != models.end()) add_memory(shipped_hosts(), recorded, entry->make({}));
     return recorded;
   }
-  ComputeProfile profile = read_analytic_profile(map);
+  const AnalyticJob job = read_analytic_job(map);
+  ComputeProfile profile =
+      analytic_profile(shipped_hosts(), job.model, job.gpu, job.batch, job.dtype, job.options);
+  warn_without_tf32(job.gpu, job.dtype, map, warnings);
   const std::string times =
       map.has("iteration_time")
           ? "shares of 'iteration_time' that are counted from the model"

@@ -24,20 +24,18 @@ struct AnalyticJob {
   AnalyticOptions options;
 };
 
-/// Reads what read_analytic_profile() makes a profile of. The caller calls finish().
-/// @throws ConfigError at the place in the file.
-[[nodiscard]] AnalyticJob read_analytic_job(YamlMap& map);
-
-/// Reads an analytic profile: model, gpu, batch_per_gpu, dtype (fp32, tf32, fp16, bf16); the
-/// model's own options (see read_model); and optimizer, fusion (none, bn_relu, inductor),
+/// Reads what analytic_profile() takes: model, gpu, batch_per_gpu, dtype (fp32, tf32, fp16, bf16);
+/// the model's own options (see read_model); and optimizer, fusion (none, bn_relu, inductor),
 /// memory_format (contiguous, channels_last). The caller calls finish().
 /// @throws ConfigError at the place in the file.
-[[nodiscard]] ComputeProfile read_analytic_profile(YamlMap& map);
+[[nodiscard]] AnalyticJob read_analytic_job(YamlMap& map);
 
 /// Reads `profile: {model: ...}`: the recorded profile that ships for exactly this model, GPU,
 /// batch and type when nothing else about the model is said, else an analytic one. The caller reads
 /// what goes with every profile, and calls finish().
-/// @param warnings  gets one that says when the profile is analytic.
+/// @param warnings  gets one that says when the profile is analytic, and one where fp32 is asked
+/// for
+///                  of a GPU on which frameworks take TF32.
 /// @throws ConfigError at the place in the file.
 [[nodiscard]] ComputeProfile read_model_profile(YamlMap& map, std::vector<Warning>& warnings);
 
