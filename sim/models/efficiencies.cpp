@@ -144,7 +144,8 @@ Seconds fastest_permitted(std::string_view work_class, const GpuSpec& gpu, const
   const auto rate = [&](const std::string& type) {
     return efficiency_of(work_class, gpu, type, direction).flops * gpu.sustained_flops(type);
   };
-  if (dtype != tf32 || rate(fp32) <= rate(tf32)) return time_in(dtype);
+  constexpr double near = 2;
+  if (dtype != tf32 || near * rate(fp32) <= rate(tf32)) return time_in(dtype);
   return std::min(time_in(tf32), time_in(fp32));
 }
 

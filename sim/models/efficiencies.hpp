@@ -84,10 +84,10 @@ constexpr std::int64_t stem_channels_max = 4;
 
 /// What matrix work of this class takes that is asked for in `dtype`, by `time_in` of a type's
 /// kernels. TF32 is a permission (cuBLAS, CUBLAS_COMPUTE_32F_FAST_TF32;
-/// torch.backends.cuda.matmul.allow_tf32): where fp32's own kernels compute faster, the faster of
-/// both is taken. Fused attention has one kernel for both, of three products in TF32 each
-/// (PyTorch's mem_eff_attention, OpMultiplyAddFastF32), whichever table tells it.
-/// REQUIRES: supports(gpu, dtype).
+/// torch.backends.cuda.matmul.allow_tf32): where fp32's own kernels compute half as fast or more,
+/// the faster of both is taken, as layouts count. Fused attention has one kernel for both, of three
+/// products in TF32 each (PyTorch's mem_eff_attention, OpMultiplyAddFastF32), whichever table tells
+/// it. REQUIRES: supports(gpu, dtype).
 [[nodiscard]] Seconds fastest_permitted(
     std::string_view work_class, const GpuSpec& gpu, const std::string& dtype, Direction direction,
     const std::function<Seconds(const std::string& dtype)>& time_in);
