@@ -65,7 +65,6 @@ std::unique_ptr<Transport> make_transport(const FlowProblem& problem, const Engi
         "; {} route classes, our own solver, messages ended up to {:.2g} % of their time late",
         columns, 100 * slack);
   }
-  if (!takes_turns(problem)) why += ", copies of GPUs by parts";
   return make_incremental_transport(problem, slack);
 }
 

@@ -28,9 +28,9 @@ std::vector<double> number_rows(RouteClasses& routes) {
 
 }  // namespace
 
-FairRates::FairRates(const FlowProblem& problem, double slack, bool in_turn)
+FairRates::FairRates(const FlowProblem& problem, double slack)
     : slack_(std::max(slack, full_within)),
-      routes_(problem, in_turn),
+      routes_(problem),
       first_(routes_.own.size(), no_stream),
       kept_(routes_.own.size(), no_stream) {
   for (const double capacity : number_rows(routes_)) {
@@ -40,7 +40,7 @@ FairRates::FairRates(const FlowProblem& problem, double slack, bool in_turn)
   for (const RouteClasses::Turns& turns : routes_.turns) {
     rows_[turns.others].turns = rows_[turns.copies].turns =
         static_cast<std::uint32_t>(turns_.size());
-    turns_.push_back({turns});
+    turns_.push_back({turns, LaggingShare(turns.capacity)});
   }
   of_filling_.resize(rows_.size());
   of_beside_.resize(rows_.size());
@@ -178,18 +178,18 @@ void FairRates::set_rate(StreamId id, double rate) {
   rate_[id] = rate;
 }
 
-FairRates::StreamId FairRates::add(std::uint32_t column, double cap, std::uint32_t flows) {
-  assert(cap > 0 && flows > 0);
+FairRates::StreamId FairRates::add(std::uint32_t column, double cap) {
+  assert(cap > 0);
   const std::uint32_t route = routes_.of[column];
   const StreamId id = stream_of(route, cap);
   Stream& stream = streams_[id];
   const bool is_new = stream.count == 0;
-  stream.count += flows;
+  ++stream.count;
   note_limited(id);
   std::uint32_t number = 0;
   for (const RowUse& use : uses_of(stream)) {
-    members_[use.row][position(id, number++)].weight += use.weight * flows;
-    const double weight = static_cast<double>(use.weight) * flows;
+    members_[use.row][position(id, number++)].weight += use.weight;
+    const double weight = use.weight;
     rows_[use.row].weight += weight;
     rows_[use.row].load += weight * rate(id);
     check_load(use.row);
@@ -201,18 +201,18 @@ FairRates::StreamId FairRates::add(std::uint32_t column, double cap, std::uint32
   return id;
 }
 
-void FairRates::remove(StreamId id, std::uint32_t flows) {
+void FairRates::remove(StreamId id) {
   Stream& stream = streams_[id];
-  assert(flows <= stream.count);
+  assert(stream.count > 0);
   const std::uint32_t route = stream.route;
-  stream.count -= flows;
+  --stream.count;
   note_limited(id);
   std::uint32_t number = 0;
   for (const RowUse& use : uses_of(stream)) {
     if (stream.count > 0) {
-      members_[use.row][position(id, number++)].weight -= use.weight * flows;
+      members_[use.row][position(id, number++)].weight -= use.weight;
     }
-    const double weight = static_cast<double>(use.weight) * flows;
+    const double weight = use.weight;
     rows_[use.row].weight -= weight;
     rows_[use.row].load -= weight * rate(id);
     check_load(use.row);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/engine/lagging_share.hpp"
 #include "sim/engine/route_classes.hpp"
 #include "sim/engine/transport.hpp"
 
@@ -26,6 +27,8 @@ namespace gradwire {
 /// section 6.5.2), so that the rates are those of a filling from nothing, up to rounding.
 /// A row that copies share with other flows is two (RouteClasses::Turns), which have no stream in
 /// common: the others' share of it is known before any rate, and what copies have after theirs.
+/// With a window it changes where one ends only (LaggingShare): each short copy would change the
+/// rates of hundreds of messages twice.
 class FairRates {
  public:
   using StreamId = std::uint32_t;
@@ -38,18 +41,21 @@ class FairRates {
 
   /// @param slack  share of a full row's capacity that may stay unused before its rates rise, >= 0.
   ///               No row is ever overfull.
-  /// @param in_turn  false: copies take no turns, and share by flow.
-  FairRates(const FlowProblem& problem, double slack, bool in_turn = true);
+  FairRates(const FlowProblem& problem, double slack);
 
-  /// Flows through a column, each at `cap` bytes per second at most.
-  /// @param flows  how many, > 0.
-  /// @return their stream; a new one has a number that no present one has, no larger than there
+  /// A flow through a column, at `cap` bytes per second at most.
+  /// @return its stream; a new one has a number that no present one has, no larger than there
   /// were streams and route classes.
-  StreamId add(std::uint32_t column, double cap, std::uint32_t flows = 1);
-  /// So many of the stream's flows are gone; with its last one the stream is.
-  void remove(StreamId id, std::uint32_t flows = 1);
-  /// Makes the rates fair again. @return what changed, until the next call.
-  Changes update();
+  StreamId add(std::uint32_t column, double cap);
+  /// One of the stream's flows is gone; with its last one the stream is.
+  void remove(StreamId id);
+  /// Makes the rates fair again.
+  /// @param now     s, no earlier than the last call's.
+  /// @param window  s, for which others may have another share beside copies than theirs; 0: none.
+  /// @return what changed, until the next call.
+  Changes update(double now = 0, double window = 0);
+  /// When update() has to be called, whatever else happens.
+  [[nodiscard]] double window_end() const { return window_end_; }
   /// Bytes per second of each flow. REQUIRES: update() since one was added.
   [[nodiscard]] double rate(StreamId stream) const {
     const std::uint32_t row = limit_[stream];
@@ -104,8 +110,10 @@ class FairRates {
   };
   /// A row of others and one of copies.
   struct Turns : RouteClasses::Turns {
+    LaggingShare share;  ///< the others'
     bool moved = false;  ///< the others' load may be another: it is in `moved_`
     bool asked = false;  ///< copies have come or gone: it is in `asked_`
+    bool lags = false;   ///< the others may have another share than theirs: it is in `lagging_`
   };
   /// Of a row that is filled anew.
   struct Filling {
@@ -210,8 +218,10 @@ class FairRates {
   /// A row's load has changed.
   void note_turns(std::uint32_t row);
   void set_capacity(std::uint32_t row, double capacity);
-  /// Gives the others' rows their share where copies have come or gone.
-  void share_turns();
+  /// Finds the others' share where copies have come or gone, and what it leaves these.
+  void share_turns(double now, double window);
+  /// Gives the others' rows what they have in the next window.
+  void give_shares(double now, double window);
   /// Gives the copies' rows what the others leave.
   void leave_rest();
   [[nodiscard]] double others_share(const Turns& turns);
@@ -342,6 +352,9 @@ class FairRates {
   std::vector<Turns> turns_;
   std::vector<std::uint32_t> asked_;
   std::vector<std::uint32_t> moved_;
+  std::vector<std::uint32_t> lagging_;
+  double window_end_ = Transport::no_cap;  ///< no_cap: all have their share
+  double level_since_ = 0;                 ///< when that was so last
   std::uint32_t round_ = 0;
 };
 

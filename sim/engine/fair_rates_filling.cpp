@@ -18,9 +18,9 @@ double changed_rate(double before, double rate) {
 
 }  // namespace
 
-FairRates::Changes FairRates::update() {
+FairRates::Changes FairRates::update(double now, double window) {
   told_rows_.clear();
-  share_turns();
+  share_turns(now, window);
   fill_all();
   leave_rest();
   fill_all();

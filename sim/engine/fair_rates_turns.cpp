@@ -5,6 +5,14 @@
 #include "sim/engine/water_level.hpp"
 
 namespace gradwire {
+namespace {
+
+/// When all have had their shares for so many windows, flows that had too much or too little are
+/// over (incremental_transport.cpp: 10 windows are their mean time), and what is owed is forgotten:
+/// so that an iteration behind a pause is as the one before it.
+constexpr double windows_kept = 10;
+
+}  // namespace
 
 void FairRates::ask_turns(std::uint32_t row) {
   const std::uint32_t index = rows_[row].turns;
@@ -25,17 +33,38 @@ void FairRates::set_capacity(std::uint32_t row, double capacity) {
   check_load(row);
 }
 
-void FairRates::share_turns() {
+void FairRates::share_turns(double now, double window) {
   for (const std::uint32_t index : asked_) {
     Turns& turns = turns_[index];
     turns.asked = false;
     const double share = others_share(turns);
-    set_capacity(turns.others, share);
+    turns.share.change(now, share);
+    if (!std::exchange(turns.lags, true)) lagging_.push_back(index);
     // Where the others take it all, this is what they leave.
     set_capacity(turns.copies, std::max(turns.capacity - share, 0.0));
     if (!std::exchange(turns.moved, true)) moved_.push_back(index);
   }
   asked_.clear();
+  if (lagging_.empty()) return;
+  if (window > 0 && window_end_ == Transport::no_cap) {
+    if (now - level_since_ > windows_kept * window) {
+      for (Turns& turns : turns_) turns.share.forget();
+    }
+    window_end_ = now + window;
+  }
+  if (window == 0 || now >= window_end_) give_shares(now, window);
+}
+
+void FairRates::give_shares(double now, double window) {
+  std::erase_if(lagging_, [&](std::uint32_t index) {
+    Turns& turns = turns_[index];
+    set_capacity(turns.others, turns.share.next(now, window));
+    if (!std::exchange(turns.moved, true)) moved_.push_back(index);
+    turns.lags = window > 0 && !turns.share.is_level();
+    return !turns.lags;
+  });
+  window_end_ = lagging_.empty() ? Transport::no_cap : now + window;
+  level_since_ = now;
 }
 
 double FairRates::others_share(const Turns& turns) {
@@ -67,7 +96,9 @@ void FairRates::leave_rest() {
     Turns& turns = turns_[index];
     turns.moved = false;
     if (members_[turns.copies].empty()) continue;
-    set_capacity(turns.copies, std::max(turns.capacity - rows_[turns.others].load, 0.0));
+    set_capacity(
+        turns.copies,
+        std::max(turns.capacity - std::min(turns.share.share(), rows_[turns.others].load), 0.0));
   }
   moved_.clear();
 }

@@ -18,8 +18,4 @@ namespace gradwire {
 [[nodiscard]] std::unique_ptr<Transport> make_incremental_transport(const FlowProblem& problem,
                                                                     double slack = 0);
 
-/// Whether that one's copies take exact turns (Transport), as up to 40 000 columns; above they move
-/// by parts (CopyParts).
-[[nodiscard]] bool takes_turns(const FlowProblem& problem);
-
 }  // namespace gradwire

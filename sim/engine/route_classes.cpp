@@ -143,7 +143,7 @@ double narrowest(const FlowProblem& problem, std::size_t column) {
 std::vector<std::uint32_t> RouteClasses::pair_rows(const FlowProblem& problem,
                                                    const std::vector<bool>& dropped) {
   std::vector<std::uint32_t> turns_of(capacity.size(), no_turns);
-  if (!in_turn_ || problem.copies.empty()) return turns_of;
+  if (problem.copies.empty()) return turns_of;
   std::vector<bool> by_others(capacity.size(), false);
   for (std::size_t column = 0; column < problem.columns.size(); ++column) {
     if (problem.is_copy(column)) continue;
@@ -169,15 +169,14 @@ std::vector<RowUse> RouteClasses::uses_of(const FlowProblem& problem, std::size_
   std::vector<RowUse> kept;
   std::ranges::copy_if(problem.columns[column], std::back_inserter(kept),
                        [&](const RowUse& use) { return !dropped[use.row]; });
-  if (!is_copy(problem, column)) return kept;
+  if (!problem.is_copy(column)) return kept;
   for (RowUse& use : kept) {
     if (turns_of[use.row] != no_turns) use.row = turns[turns_of[use.row]].copies;
   }
   return kept;
 }
 
-RouteClasses::RouteClasses(const FlowProblem& problem, bool in_turn)
-    : capacity(problem.capacity), in_turn_(in_turn) {
+RouteClasses::RouteClasses(const FlowProblem& problem) : capacity(problem.capacity) {
   const std::vector<bool> dropped = NeverFull(problem).find();
   const std::vector<std::uint32_t> turns_of = pair_rows(problem, dropped);
   std::unordered_map<std::vector<RowUse>, std::uint32_t, UsesHash> known;
@@ -187,7 +186,7 @@ RouteClasses::RouteClasses(const FlowProblem& problem, bool in_turn)
   std::vector<std::uint32_t> used_by(capacity.size(), 0);
   for (std::size_t column = 0; column < problem.columns.size(); ++column) {
     std::vector<RowUse> key = uses_of(problem, column, dropped, turns_of);
-    const bool copies = is_copy(problem, column);
+    const bool copies = problem.is_copy(column);
     if (copies) {
       const auto& all = problem.columns[column];
       of_copies.push_back(key);

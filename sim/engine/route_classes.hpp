@@ -22,8 +22,7 @@ struct RouteClasses {
     double port = 1;      ///< weight of the others' one port
   };
 
-  /// @param in_turn  false: copies are as other flows.
-  explicit RouteClasses(const FlowProblem& problem, bool in_turn = true);
+  explicit RouteClasses(const FlowProblem& problem);
 
   std::vector<std::uint32_t> of;     ///< column -> its route class
   std::vector<std::uint32_t> begin;  ///< route class -> its first use, and behind all the end
@@ -36,9 +35,6 @@ struct RouteClasses {
   std::vector<Turns> turns;
 
  private:
-  [[nodiscard]] bool is_copy(const FlowProblem& problem, std::size_t column) const {
-    return in_turn_ && problem.is_copy(column);
-  }
   /// Finds those rows. @return row -> index into `turns`, or no_turns.
   std::vector<std::uint32_t> pair_rows(const FlowProblem& problem,
                                        const std::vector<bool>& dropped);
@@ -51,8 +47,6 @@ struct RouteClasses {
                   const std::vector<std::uint32_t>& used_by,
                   const std::vector<std::uint32_t>& turns_of);
   static constexpr std::uint32_t no_turns = std::numeric_limits<std::uint32_t>::max();
-
-  bool in_turn_;
 };
 
 }  // namespace gradwire

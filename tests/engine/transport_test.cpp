@@ -166,6 +166,24 @@ void check_sharing(Make make) {
   CHECK(ends[2] == Approx(13).epsilon(1e-12));
 }
 
+TEST_CASE("With slack messages lose to short copies what exact turns take from them",
+          "[engine][transport]") {
+  // Messages want 8 of a link's 12 GB/s and have 6 while a copy is there: of 60 kB at 6 GB/s, in 10
+  // of every 40 us. 40 of 4 MB, of which one at least is always there, then take 160 MB over
+  // 8 - 2 / 4 GB/s. (Beside a mean share of 10.5 GB/s they would take 160 MB over 8.)
+  const FlowProblem problem{
+      .capacity = {12e9, 8e9}, .columns = {{{0, 1}}, {{0, 1}, {1, 1}}}, .copies = {true, false}};
+  std::vector<TimedFlow> flows;
+  for (int message = 0; message < 40; ++message) flows.push_back({0.5e-3 * message, 1, 4e6});
+  for (int copy = 0; copy < 600; ++copy) flows.push_back({40e-6 * copy, 0, 60e3});
+  for (const double slack : {0.0, 0.01}) {
+    const auto transport = make_incremental_transport(problem, slack);
+    const auto ends = Player(*transport, flows).play();
+    CHECK(*std::max_element(ends.begin(), ends.begin() + 40) ==
+          Approx(160e6 / 7.5e9).epsilon(5e-3));
+  }
+}
+
 TEST_CASE("A hand-worked sharing comes out of all transports", "[engine][transport]") {
   check_sharing(make_reference_transport);
   check_sharing(make_simgrid_transport);
