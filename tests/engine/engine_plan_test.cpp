@@ -51,5 +51,25 @@ TEST_CASE("A plan that is kept reads each pattern once, in order, as one that is
   }
 }
 
+TEST_CASE("Where a ring within machines meets a NIC's messages on PCIe every message is by itself",
+          "[engine]") {
+  // 20 ranks, 380 messages of 2 (20 - 1) steps: more than 16 and 64.
+  const auto patterns =
+      sealed({toy::ring(toy::ranks(20)), toy::pairs({{0, 20}}), toy::pairs({{21, 22}})});
+  auto links = toy::star(23, 1e9, 0);
+  for (std::size_t link = 0; link < 40; ++link) links[link].kind = LinkKind::pcie;
+  const auto chosen = [&](std::initializer_list<std::size_t> among, EngineOptions options = {}) {
+    std::vector<Pattern> some;
+    for (const std::size_t pattern : among) some.push_back(patterns[pattern]);
+    return plan_engine(links, some, options, {}).reduced.fidelity;
+  };
+  CHECK(chosen({0, 1}) == Fidelity::step);
+  CHECK(chosen({0, 2}) == Fidelity::fluid);
+  CHECK(chosen({0, 1}, {.one_at_a_time = true}) == Fidelity::fluid);
+  CHECK(chosen({0, 1}, {.fidelity = Fidelity::fluid}) == Fidelity::fluid);
+  links[0].kind = LinkKind::nvlink;  // which both pass
+  CHECK(chosen({0, 1}) == Fidelity::fluid);
+}
+
 }  // namespace
 }  // namespace gradwire

@@ -323,6 +323,23 @@ TEST_CASE("every message by itself takes what the flows of a collective take",
   check(law, 150, 117);
 }
 
+TEST_CASE("what is taken by default takes what every message by itself does on PCIe machines",
+          "[laws][long][many]") {
+  const Law law{.name = "fidelity: step",
+                .strategies = any_of({synchronous(), {"{name: byteps}", "{name: mxnet_kvstore}"}}),
+                .change = [](TrainingJob& job) -> std::optional<TrainingJob> {
+                  if (job.node.find("pcie") == std::string::npos) return std::nullopt;
+                  job.jitter = false;
+                  TrainingJob after = job;
+                  after.fidelity = "step";
+                  return after;
+                },
+                .excess = different,
+                .slack = 0.005,
+                .excused_by_choice = false};
+  check(law, 100, 120);
+}
+
 TEST_CASE("the order of a scenario's keys changes nothing", "[laws][long][many]") {
   const Law law{.name = "keys from the last to the first",
                 .strategies = synchronous(),
