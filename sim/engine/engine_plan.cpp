@@ -127,12 +127,15 @@ Choice choose(ClusterLinks links, std::span<const Pattern> patterns, const Work&
 }
 
 /// Flows and links as they are for `step`, else those that behave alike merged.
-Reduced reduce(ClusterLinks links, std::span<const Pattern> patterns, const Choice& choice,
-               const EngineOptions& options, const PatternRead& read) {
+EnginePlan reduce(ClusterLinks links, std::span<const Pattern> patterns, const Choice& choice,
+                  const EngineOptions& options, const PatternRead& read) {
   const FlowGraph graph = make_flow_graph(links, patterns, options.one_at_a_time, read);
   const bool step = choice.fidelity == Fidelity::step;
   const Partition partition = step ? no_merging(graph) : refine(graph);
-  Reduced reduced{.quotient = make_quotient(graph, partition), .fidelity = choice.fidelity};
+  EnginePlan plan{
+      .reduced = {.quotient = make_quotient(graph, partition), .fidelity = choice.fidelity},
+      .shares = LinkShares(graph)};
+  Reduced& reduced = plan.reduced;
   reduced.stats.flows = graph.flow_count();
   reduced.stats.link_classes = partition.link_classes;
   reduced.stats.flow_classes = partition.flow_classes;
@@ -146,7 +149,7 @@ Reduced reduce(ClusterLinks links, std::span<const Pattern> patterns, const Choi
         fmt::format("{} classes of flows, more than {}", partition.flow_classes, classes_max);
     if (reduced.quotient.couple()) reduced.fidelity = Fidelity::coupled;
   }
-  return reduced;
+  return plan;
 }
 
 /// Large patterns that move one at a time.
@@ -202,8 +205,7 @@ EnginePlan plan_engine(ClusterLinks links, std::span<const Pattern> patterns,
     return plan_engine(links, whole, options,
                        [&](PatternId id) { whole[static_cast<std::size_t>(id)] = {}; });
   }
-  LinkShares shares(patterns);
-  return {reduce(links, patterns, choice, options, read), std::move(shares)};
+  return reduce(links, patterns, choice, options, read);
 }
 
 struct EngineMemo::Kept {

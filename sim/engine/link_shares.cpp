@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/collectives/link_slots.hpp"
-
 namespace gradwire {
 
 namespace {
@@ -26,6 +24,21 @@ void add_flows(const Pattern& pattern, const LinkSlots& slots, std::vector<doubl
         if (sum == 0) met(pattern.path_links[i]);
         sum += flow.share;
       }
+    }
+  }
+}
+
+/// The same of a graph's flows.
+template <class Met>
+void add_flows(const FlowGraph& graph, const PhaseRange& phase, std::vector<double>& sums,
+               Met met) {
+  for (std::uint32_t flow = phase.flow_begin; flow < phase.flow_end; ++flow) {
+    for (const std::uint32_t link : graph.links_of(flow)) {
+      const LinkId id = graph.link_id[link];
+      if (id == FlowGraph::no_link) continue;
+      double& sum = sums[at(id)];
+      if (sum == 0) met(id);
+      sum += graph.kinds[graph.kind[flow]].share;
     }
   }
 }
@@ -87,13 +100,38 @@ LinkShares::LinkShares(std::span<const Pattern> patterns) : ids_(at(ids_of(patte
                       .alone = shares_.size() + static_cast<std::size_t>(others - links.begin()),
                       .stride = pattern.fold.links,
                       .machines = at(std::max(1, pattern.fold.machines))});
-    // No more than there are: these are millions. But not for each of many that have few.
-    if (4 * links.size() > shares_.size()) shares_.reserve(shares_.size() + links.size());
-    for (const LinkId link : links) {
-      shares_.push_back({link, value_of(std::exchange(sums[slots[link]], 0))});
-      repeated[at(link)] = false;
-    }
+    append(links, slots, sums);
+    for (const LinkId link : links) repeated[at(link)] = false;
   }
+  finish();
+}
+
+LinkShares::LinkShares(const FlowGraph& graph) {
+  for (const LinkId id : graph.link_id) ids_ = std::max(ids_, at(id + 1));
+  const LinkSlots slots({}, ids_);
+  std::vector<double> sums(ids_, 0);
+  std::vector<LinkId> links;
+  auto phase = graph.phases.begin();
+  for (int pattern = 0; pattern < graph.pattern_count; ++pattern) {
+    links.clear();
+    for (; phase != graph.phases.end() && phase->pattern == pattern; ++phase) {
+      add_flows(graph, *phase, sums, [&](LinkId link) { links.push_back(link); });
+    }
+    if (links.size() > ids_ / scanned_part) links = in_use(slots, sums);
+    parts_.push_back({.begin = shares_.size(), .alone = shares_.size()});
+    append(links, slots, sums);
+  }
+  finish();
+}
+
+void LinkShares::append(const std::vector<LinkId>& links, const LinkSlots& slots,
+                        std::vector<double>& sums) {
+  for (const LinkId link : links) {
+    shares_.push_back({link, value_of(std::exchange(sums[slots[link]], 0))});
+  }
+}
+
+void LinkShares::finish() {
   parts_.push_back({.begin = shares_.size()});
   known_.clear();
   count_used();

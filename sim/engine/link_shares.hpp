@@ -2,13 +2,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "sim/collectives/link_slots.hpp"
 #include "sim/collectives/pattern.hpp"
 #include "sim/core/index.hpp"
 #include "sim/core/placement.hpp"
+#include "sim/engine/flow_graph.hpp"
 
 namespace gradwire {
 
@@ -16,6 +19,8 @@ namespace gradwire {
 class LinkShares {
  public:
   explicit LinkShares(std::span<const Pattern> patterns);
+  /// Of the patterns that the graph was made of: the same, also where these are gone.
+  explicit LinkShares(const FlowGraph& graph);
 
   /// How many links any of them uses.
   [[nodiscard]] std::size_t used() const { return used_; }
@@ -37,6 +42,10 @@ class LinkShares {
     std::size_t machines = 1;
   };
 
+  /// Appends those of a pattern's links. @param slots  where each has its sum, which is 0 then.
+  void append(const std::vector<LinkId>& links, const LinkSlots& slots, std::vector<double>& sums);
+  /// All patterns have theirs.
+  void finish();
   [[nodiscard]] std::uint32_t value_of(double share);
   void count_used();
   /// Calls visit(link, share) for each link of a pattern.
@@ -51,8 +60,8 @@ class LinkShares {
     }
   }
 
-  std::vector<Part> parts_;  ///< of each pattern, and behind them one that begins at the end
-  std::vector<Share> shares_;
+  std::vector<Part> parts_;   ///< of each pattern, and behind them one that begins at the end
+  std::deque<Share> shares_;  ///< millions, of which no more is kept than there are
   std::vector<double> values_;
   std::unordered_map<double, std::uint32_t> known_;  ///< looked up, never walked
   std::size_t used_ = 0;
