@@ -5,10 +5,13 @@
 #include <span>
 #include <utility>
 
+#include "sim/engine/pair_index.hpp"
+#include "sim/engine/refinement_nodes.hpp"
+
 namespace gradwire {
 namespace {
 
-using Node = std::uint32_t;
+using Node = RefinementNodes::Node;
 using ClassId = std::uint32_t;
 
 /// Nodes are met in no order, and wait for memory unless asked for so many before.
@@ -16,44 +19,24 @@ constexpr std::size_t nodes_ahead = 12;
 /// So many are gathered before they are counted: they stay in the first cache.
 constexpr std::size_t met_most = 4096;
 
-/// Of a part's nodes, its flows come first, then its links, then its groups.
 class Refiner {
  public:
-  explicit Refiner(const FlowGraph& graph) : graph_(graph) {}
+  explicit Refiner(const FlowGraph& graph) : nodes_(graph) {}
   /// A part after the other: what they need of memory is used again.
   void run(const GraphPart& begin, const GraphPart& end);
   void add_to(Partition& result) const;
 
  private:
-  [[nodiscard]] Node first_group() const { return flows_ + links_; }
-  /// Calls visit(link or group) for each of a flow's.
-  template <class Visit>
-  void visit_shared_by(Node flow, Visit visit) const {
-    for (const std::uint32_t link : graph_.links_of(begin_.flow_begin + flow)) {
-      visit(flows_ + (link - begin_.link_begin));
-    }
-    const std::uint32_t group = graph_.group_of(begin_.flow_begin + flow);
-    if (group != FlowGraph::no_group) visit(first_group() + (group - begin_.group_begin));
-  }
-  [[nodiscard]] std::span<const Node> flows_of(Node shared) const {
-    const Node index = shared - flows_;
-    return std::span(flows_by_shared_).subspan(begins_[index], begins_[index + 1] - begins_[index]);
-  }
-  [[nodiscard]] std::uint32_t degree_of(Node node) const {
-    if (node >= flows_) return begins_[node - flows_ + 1] - begins_[node - flows_];
-    const std::size_t flow = begin_.flow_begin + node;
-    const bool grouped = graph_.group_of(flow) != FlowGraph::no_group;
-    return static_cast<std::uint32_t>(graph_.links_of(flow).size()) + (grouped ? 1 : 0);
-  }
   /// Gathers a node's neighbours. @param soon  one of its class that is met soon.
   void meet(Node member, Node soon);
-  void index_flows();
   void sort_by_kind_and_capacity();
   void split_by_degree();
   void stack_all_but_largest();
   /// Appends the classes of the nodes from `first` to `last`, numbered in order of appearance from
   /// `numbered` on, which then counts them, too.
   void read(Node first, Node last, std::vector<std::uint32_t>& out, std::uint32_t& numbered) const;
+  /// The same of all links.
+  void read_links(std::vector<std::uint32_t>& out, std::uint32_t& numbered) const;
 
   /// Its members stand side by side in order_.
   struct Class {
@@ -86,15 +69,7 @@ class Refiner {
   void carve(ClassId id);
   void stack(ClassId id);
 
-  const FlowGraph& graph_;
-  GraphPart begin_{};
-  GraphPart end_{};
-  Node flows_ = 0;
-  Node links_ = 0;
-  Node nodes_ = 0;
-  // Of links and groups, numbered from 0: flows_by_shared_[begins_[index], begins_[index + 1])
-  std::vector<std::uint32_t> begins_;
-  std::vector<Node> flows_by_shared_;
+  RefinementNodes nodes_;
   std::vector<Node> order_;
   std::vector<State> states_;
   std::vector<Class> classes_;
@@ -106,12 +81,7 @@ class Refiner {
 };
 
 void Refiner::run(const GraphPart& begin, const GraphPart& end) {
-  begin_ = begin;
-  end_ = end;
-  flows_ = end.flow_begin - begin.flow_begin;
-  links_ = end.link_begin - begin.link_begin;
-  nodes_ = flows_ + links_ + (end.group_begin - begin.group_begin);
-  index_flows();
+  nodes_.index(begin, end);
   sort_by_kind_and_capacity();
   split_by_degree();
   stack_all_but_largest();
@@ -124,28 +94,20 @@ void Refiner::run(const GraphPart& begin, const GraphPart& end) {
 }
 
 void Refiner::sort_by_kind_and_capacity() {
-  states_.resize(nodes_);
-  for (Node flow = 0; flow < flows_; ++flow) {
-    states_[flow].in = graph_.kind[begin_.flow_begin + flow] - begin_.kind_begin;
-  }
-  const std::uint32_t kinds = end_.kind_begin - begin_.kind_begin;
-  for (Node link = 0; link < links_; ++link) {
-    states_[flows_ + link].in = kinds + graph_.capacity[begin_.link_begin + link];
-  }
-  const auto groups = static_cast<std::uint32_t>(kinds + graph_.capacities.size());
-  for (Node group = first_group(); group < nodes_; ++group) states_[group].in = groups;
-  sort_by_colour(groups + 1);
+  states_.resize(nodes_.size());
+  sort_by_colour(
+      nodes_.colour([this](Node node, std::uint32_t colour) { states_[node].in = colour; }));
 }
 
-/// Every node has a neighbour: a link or group is there for its flows.
 void Refiner::split_by_degree() {
   for (const Class& whole : classes_) {
     const auto members = std::span(order_).subspan(whole.begin, whole.size);
-    if (std::all_of(members.begin(), members.end(),
-                    [&](Node node) { return degree_of(node) == degree_of(members.front()); })) {
+    if (members.empty()) continue;
+    const std::uint32_t degree = nodes_.degree_of(members.front());
+    if (std::ranges::all_of(members, [&](Node node) { return nodes_.degree_of(node) == degree; })) {
       continue;
     }
-    for (const Node node : members) states_[node].count = degree_of(node);
+    for (const Node node : members) states_[node].count = nodes_.degree_of(node);
     touched_.insert(touched_.end(), members.begin(), members.end());
   }
   split_by_counts();
@@ -158,37 +120,27 @@ void Refiner::split_by_degree() {
 /// flow is in one.
 void Refiner::stack_all_but_largest() {
   const auto first_of = [this](ClassId id) { return order_[classes_[id].begin]; };
-  const auto neighbours = [&](ClassId id) { return classes_[id].size * degree_of(first_of(id)); };
-  const std::uint32_t groups = nodes_ - first_group();
-  const bool all_grouped = begins_.back() - begins_[links_] == flows_;
+  const auto neighbours = [&](ClassId id) {
+    return classes_[id].size * nodes_.degree_of(first_of(id));
+  };
+  const std::uint32_t groups = nodes_.size() - nodes_.first_group();
+  const bool all_grouped = nodes_.all_grouped();
   stack_.clear();
   for (ClassId id = 0; id < classes_.size(); ++id) {
     classes_[id].waits = false;
     const std::uint32_t size = classes_[id].size;
-    if (size == 0 || (all_grouped && first_of(id) >= first_group() && size == groups)) continue;
+    if (size == 0 || (all_grouped && first_of(id) >= nodes_.first_group() && size == groups))
+      continue;
     stack_.push_back(id);
   }
   std::stable_sort(stack_.begin(), stack_.end(),
                    [&](ClassId a, ClassId b) { return neighbours(a) > neighbours(b); });
   for (const bool of_flows : {true, false}) {
-    stack_.erase(std::find_if(stack_.begin(), stack_.end(),
-                              [&](ClassId id) { return (first_of(id) < flows_) == of_flows; }));
+    const auto largest = std::ranges::find_if(
+        stack_, [&](ClassId id) { return (first_of(id) < nodes_.flows()) == of_flows; });
+    if (largest != stack_.end()) stack_.erase(largest);  // perhaps no link is a node
   }
   for (const ClassId id : stack_) classes_[id].waits = true;
-}
-
-/// Only this way round: what a flow passes is read from the graph.
-void Refiner::index_flows() {
-  begins_.assign(nodes_ - flows_ + 1, 0);
-  for (Node flow = 0; flow < flows_; ++flow) {
-    visit_shared_by(flow, [this](Node shared) { ++begins_[shared - flows_ + 1]; });
-  }
-  std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
-  flows_by_shared_.resize(begins_.back());
-  std::vector<std::uint32_t> next(begins_.begin(), begins_.end() - 1);
-  for (Node flow = 0; flow < flows_; ++flow) {
-    visit_shared_by(flow, [&](Node shared) { flows_by_shared_[next[shared - flows_]++] = flow; });
-  }
 }
 
 void Refiner::sort_by_colour(std::uint32_t colours) {
@@ -200,8 +152,8 @@ void Refiner::sort_by_colour(std::uint32_t colours) {
     classes_[id].begin = next[id] = begin;
     begin += classes_[id].size;
   }
-  order_.resize(nodes_);
-  for (Node node = 0; node < nodes_; ++node) {
+  order_.resize(nodes_.size());
+  for (Node node = 0; node < nodes_.size(); ++node) {
     State& state = states_[node];
     state.count = 0;
     state.position = next[state.in]++;
@@ -221,12 +173,11 @@ void Refiner::split_by(ClassId splitter) {
 }
 
 void Refiner::meet(Node member, Node soon) {
-  if (member < flows_) {
-    __builtin_prefetch(&graph_.path_begin[begin_.flow_begin + soon]);
-    visit_shared_by(member, [this](Node shared) { met_.push_back(shared); });
+  nodes_.fetch(soon);
+  if (member < nodes_.flows()) {
+    nodes_.visit_shared_by(member, [this](Node shared) { met_.push_back(shared); });
   } else {
-    __builtin_prefetch(&begins_[soon - flows_]);
-    const auto flows = flows_of(member);
+    const auto flows = nodes_.flows_of(member);
     met_.insert(met_.end(), flows.begin(), flows.end());
   }
 }
@@ -331,10 +282,28 @@ void Refiner::read(Node first, Node last, std::vector<std::uint32_t>& out,
   }
 }
 
+void Refiner::read_links(std::vector<std::uint32_t>& out, std::uint32_t& numbered) const {
+  std::vector<std::uint32_t> number(classes_.size(), FlowGraph::no_group);
+  PairIndex alone;  // (class of the flow, capacity)
+  std::vector<std::uint32_t> number_alone;
+  for (std::uint32_t link = 0; link < nodes_.links(); ++link) {
+    const Node node = nodes_.node_of(link);
+    const ClassId in = states_[node].in;
+    std::uint32_t* name = &number[in];
+    if (node < nodes_.flows()) {
+      const auto pair = alone.of(in, nodes_.capacity_of(link));
+      if (pair == number_alone.size()) number_alone.push_back(FlowGraph::no_group);
+      name = &number_alone[pair];
+    }
+    if (*name == FlowGraph::no_group) *name = numbered++;
+    out.push_back(*name);
+  }
+}
+
 void Refiner::add_to(Partition& result) const {
-  read(0, flows_, result.flow_class, result.flow_classes);
-  read(flows_, first_group(), result.link_class, result.link_classes);
-  read(first_group(), nodes_, result.group_class, result.group_classes);
+  read(0, nodes_.flows(), result.flow_class, result.flow_classes);
+  read_links(result.link_class, result.link_classes);
+  read(nodes_.first_group(), nodes_.size(), result.group_class, result.group_classes);
 }
 
 }  // namespace

@@ -69,6 +69,19 @@ TEST_CASE("Flows of different kinds never merge", "[engine][refinement]") {
   CHECK(refine(links, {pattern}).flow_classes == 4);
 }
 
+TEST_CASE("Links that one flow passes tell of it by their capacities", "[engine][refinement]") {
+  auto links = toy::star(8, bandwidth, latency);
+  const Pattern pattern = toy::pairs({{0, 1}, {2, 3}, {4, 5}, {6, 7}});
+  links[4].capacity /= 3;   // of the second flow, where it begins,
+  links[11].capacity /= 3;  // and of the third one, where it ends
+  const auto partition = refine(links, {pattern});
+  CHECK(partition.flow_class == std::vector<std::uint32_t>{0, 1, 1, 0});
+  // In the order in which flows pass them: up, then down.
+  CHECK(partition.link_class == std::vector<std::uint32_t>{0, 0, 1, 2, 2, 1, 0, 0});
+  links[4].capacity /= 3;
+  CHECK(refine(links, {pattern}).flow_classes == 3);
+}
+
 TEST_CASE("A difference travels as far as links are shared", "[engine][refinement]") {
   // A line of 100 flows, each of which shares a link with its neighbours; the first link is narrow.
   // In max-min all of them may differ, so none may merge.
