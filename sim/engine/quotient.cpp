@@ -45,7 +45,12 @@ std::vector<Row> link_rows(const FlowGraph& graph, const Partition& partition,
     for (const std::uint32_t link : graph.links_of(flow)) {
       if (std::isinf(graph.capacities[graph.capacity[link]])) continue;
       const std::uint32_t id = partition.link_class[link];
-      if (representative[id] == link) rows[id].emplace_back(partition.flow_class[flow], 1);
+      if (representative[id] != link) continue;
+      Row& row = rows[id];
+      const std::uint32_t flow_class = partition.flow_class[flow];
+      // Mostly those of a class stand side by side.
+      if (row.empty() || row.back().first != flow_class) row.emplace_back(flow_class, 0);
+      ++row.back().second;
     }
   }
   for (Row& row : rows) add_up(row);
