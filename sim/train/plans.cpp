@@ -289,9 +289,10 @@ void Plans::add_exchange(const Exchange& exchange) {
     cost->second.source = "model";
   }
   exchange_costs_.push_back(&cost->second);
-  const std::vector<RankShare> shares = shares_of(exchange, job_);
-  exchange_shares_.insert(exchange_shares_.end(), shares.begin(), shares.end());
-  shares_end_.push_back(exchange_shares_.size());
+  std::vector<RankShare> shares = shares_of(exchange, job_);
+  const bool any = !shares.empty();
+  if (any && shares != exchange_shares_.back()) exchange_shares_.push_back(std::move(shares));
+  shares_of_.push_back(any ? static_cast<std::uint32_t>(exchange_shares_.size() - 1) : 0);
 }
 
 void Plans::was_read(PatternId id) {
@@ -310,10 +311,7 @@ CollectiveUse Plans::send_to(const Job& job, int rank_class) {
 
 std::vector<Plans::RankShare> Plans::shares(PatternId id) const {
   if (id >= exchanges_) {
-    const auto exchange = static_cast<std::size_t>(id - exchanges_);
-    const std::size_t begin = exchange == 0 ? 0 : shares_end_[exchange - 1];
-    const auto shares = std::span(exchange_shares_).subspan(begin, shares_end_[exchange] - begin);
-    return {shares.begin(), shares.end()};
+    return exchange_shares_[shares_of_[static_cast<std::size_t>(id - exchanges_)]];
   }
   const Pattern& moved = pattern(id);
   std::vector<double> sent;  // by rank: flows come in no order of theirs

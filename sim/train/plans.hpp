@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <span>
 #include <stdexcept>
@@ -99,8 +100,9 @@ class Plans {
   std::vector<std::vector<PatternId>> exchange_ids_;  ///< by instance and index
   std::map<Seconds, CollectiveCost> exchange_cost_;   ///< by start-up: most have the same
   std::vector<const CollectiveCost*> exchange_costs_;
-  std::vector<RankShare> exchange_shares_;  ///< of one exchange after the other
-  std::vector<std::size_t> shares_end_;     ///< by exchange
+  /// Of exchanges: thousands in a row have the same, or none.
+  std::vector<std::vector<RankShare>> exchange_shares_{{}};
+  std::vector<std::uint32_t> shares_of_;  ///< exchange -> which of them
 };
 
 }  // namespace gradwire
