@@ -42,6 +42,8 @@ class Builder {
       add_pattern(p, patterns[static_cast<std::size_t>(p)]);
       if (read) read(p);
     }
+    graph_.link_id.shrink_to_fit();
+    graph_.capacity.shrink_to_fit();
   }
 
   FlowGraph take() { return std::move(graph_); }
@@ -57,11 +59,13 @@ class Builder {
   using KindKey = std::tuple<double, std::int64_t, Hop, double, std::uint32_t>;
 
   void reserve(std::span<const Pattern> patterns) {
+    std::size_t phases = 0;
     std::size_t flows = 0;
     std::size_t path = 0;
     std::size_t coupled = 0;  // up to the last of such flows
     std::size_t pipelined = 0;
     for (const Pattern& pattern : patterns) {
+      phases += pattern.phases.size();
       for (const Phase& phase : pattern.phases) {
         flows += phase.flows.size();
         if (phase.coupling != Coupling::independent) coupled = flows;
@@ -70,6 +74,7 @@ class Builder {
         if (pattern.connections > 0) path += phase.flows.size();  // and what their pairs share
       }
     }
+    graph_.phases.reserve(phases);
     graph_.kind.reserve(flows);
     graph_.group.reserve(coupled);
     graph_.path.reserve(path);

@@ -126,6 +126,7 @@ Pattern lay_exchange(const Exchange& exchange, const Cluster& cluster, const Pla
     }
     if (!phase.flows.empty()) pattern.phases.push_back(std::move(phase));
   }
+  pattern.path_links.shrink_to_fit();  // those of all exchanges are millions
   pattern.seal();
   return pattern;
 }
