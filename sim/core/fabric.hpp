@@ -31,6 +31,9 @@ struct PortSpec {
   /// before its receive is posted; 0 where the sender waits for the receive (verbs, as NCCL uses
   /// them).
   Seconds late_message{};
+  /// More that a message of several packets takes to GPU memory: its receiver learns of it by the
+  /// first one, and reads the rest.
+  Seconds rendezvous{};
   /// The NIC reads and writes GPU memory; false: data pass through host memory on the way.
   bool gpudirect = true;
   bool operator==(const PortSpec&) const = default;

@@ -117,7 +117,8 @@ struct NcclMeasured {
   double ring_slice_min = 1;  ///< bytes of the least slice
   /// Bytes of a message that a provider sends along with a rendezvous.
   double prompt_message = 0;
-  double nvls_lane = 1;  ///< GB/s of a switch's channel, as it is planned
+  double efa_packet = 0;  ///< bytes of a message that AWS's provider sends at once
+  double nvls_lane = 1;   ///< GB/s of a switch's channel, as it is planned
   /// Bytes of an NVLS chunk: below four machines, and from four on.
   std::array<double, 2> nvls_chunk{};
   /// Of fewer than so many rounds of all chunks under way, chunks are cut down to so many bytes.
@@ -132,7 +133,11 @@ struct NcclMeasured {
 /// GPUs. Values: profiles/libraries/nccl/volta.yaml, ampere.yaml, hopper.yaml, blackwell.yaml.
 struct NcclGeneration {
   double ll_base = 0;
-  double ll_hop = 0;    ///< over several machines, rings and trees, where NCCL's is less
+  double ll_hop = 0;  ///< over several machines, rings and trees, where NCCL's is less
+  /// More that a hop over NVLink takes LL where ranks pass on several parts at once, one in each
+  /// step, and not one part alone; of a tree, whose ranks listen to several, with any size. Of
+  /// rings over several machines it comes with the lines: 16 A100 show no step before.
+  double ll_parts = 0;
   double ll_lines = 0;  ///< as NcclMeasured::ll_network_lines, for a hop over NVLink; of trees too
   double ll128_base = 0;
   double ll128_hop = 0;
@@ -209,6 +214,10 @@ struct NcclConstants {
   /// grows alike (a100-printed2.19-1n of collectives.yaml), one of 2.22.3 does not
   /// (odissei-h100-1n).
   bool queues_by_channel = false;
+  /// A ring of LL cuts what it sends into parts of 16 bytes at least (src/device/all_reduce.h), so
+  /// that 128 bytes fill those of 8 ranks; before, of 4 KiB, a line of each thread (src/enqueue.cc,
+  /// minChunkSizeLL, from which lastChunkCount of 2.21's ncclWorkElem comes).
+  bool small_parts = false;
   /// A rank's network thread serves its sockets itself, sends and receives, where one connection is
   /// opened (src/transport/net_socket.cc, autoNt = 0); before, each connection had a thread.
   bool sockets_by_proxy = false;

@@ -243,6 +243,7 @@ NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus
     facts.is_efa = is_efa(fabric);
     if (facts.is_efa) facts.stated_latency = constants.efa_stated_latency;
     facts.late_message = longest(fabric, &PortSpec::late_message);
+    facts.rendezvous = longest(fabric, &PortSpec::rendezvous);
     facts.ports_of_machine = fabric.port_count() / cluster.node_count();
     facts.ports =
         static_cast<double>(sending_ports(fabric, load, places.size())) / pattern.machines;

@@ -194,16 +194,26 @@ double flags_time(const NcclConstants& constants, const NcclSystem& system,
          us_per_second;
 }
 
+/// Of a ring's parts but the first, those that are not empty.
+double filled_parts(const NcclSystem& system, const NcclQuestion& question) {
+  constexpr std::int64_t part_min = 16;                       // bytes, NcclConstants::small_parts
+  if (question.kind != CollectiveKind::all_reduce) return 1;  // each rank has its own
+  const std::int64_t others = std::max(1, system.ranks - 1);
+  const std::int64_t filled = (question.bytes + part_min - 1) / part_min - 1;
+  return static_cast<double>(std::min(filled, others)) / static_cast<double>(others);
+}
+
 /// us that LL's hops take beyond those of a single line: each thread of a channel sends one, 8 B of
 /// data, or several after each other. Over PCIe it was not measured: 0.
 double lines_latency(const NcclConstants& constants, const NcclSystem& system,
                      const NcclQuestion& question, const NcclFacts& facts) {
   constexpr double lines_of_all_threads = 512 * 8;  // bytes of data
   if (question.bytes == 0) return 0;
+  const bool is_tree = question.algorithm == NcclAlgorithm::tree;
   double hops_local = 0;
   double hops_network = 0;
   double bytes = static_cast<double>(question.bytes) / nccl_channels_at_work(system, question);
-  if (question.algorithm == NcclAlgorithm::tree) {
+  if (is_tree) {
     hops_local = 2 * nccl_tree_hops(system).local;
     hops_network = 2 * levels(system);
   } else if (is_chain(question)) {
@@ -215,10 +225,14 @@ double lines_latency(const NcclConstants& constants, const NcclSystem& system,
     hops_network = hops.network_steps;
     bytes /= system.ranks;
   }
-  const double local =
-      system.local == hop_nvlink ? constants.generation(facts.capability_min).ll_lines : 0;
-  return (hops_local * local + hops_network * constants.measured.ll_network_lines) *
-         std::min(1.0, bytes / lines_of_all_threads);
+  const double lines = std::min(1.0, bytes / lines_of_all_threads);
+  const bool is_cut = constants.small_parts && system.machines == 1 && !is_chain(question);
+  const double parts = is_tree ? 1 : is_cut ? filled_parts(system, question) : lines;
+  const NcclGeneration& times = constants.generation(facts.capability_min);
+  const double counted = (is_tree ? constants.tree_hop : constants.ring_hop)[hop_nvlink][ll_index];
+  const double passing = std::max(0.0, times.ll_hop + times.ll_parts - counted);
+  const double local = system.local == hop_nvlink ? parts * passing + lines * times.ll_lines : 0;
+  return hops_local * local + hops_network * lines * constants.measured.ll_network_lines;
 }
 
 /// us that a tree's first chunk takes to be put on the links of its hops. Inside a machine LL128
@@ -291,7 +305,8 @@ double nccl_measured_time(const NcclConstants& constants, const NcclSystem& syst
     alone.network_latency +=
         constants.measured.length_messages * facts.kernel_latency.count() * us_per_second;
   }
-  alone.network_latency += nccl_staging_latency(constants, system, question, facts);
+  alone.network_latency += nccl_staging_latency(constants, system, question, facts) +
+                           nccl_rendezvous(constants, system, question, facts);
   const double seconds = per_byte(constants, system, question, facts).count() / channel_share;
   double moving = 0;
   if (is_priced_by_links(question.algorithm)) {

@@ -97,4 +97,13 @@ double nccl_staging_latency(const NcclConstants& constants, const NcclSystem& sy
          facts.staged_per_byte.count() * us_per_second;
 }
 
+double nccl_rendezvous(const NcclConstants& constants, const NcclSystem& system,
+                       const NcclQuestion& question, const NcclFacts& facts) {
+  if (facts.rendezvous.count() == 0 || question.bytes == 0) return 0;
+  const int channels = nccl_channels_at_work(system, question);
+  const bool is_one_packet =
+      of(constants.measured, system, question, channels).bytes <= constants.measured.efa_packet;
+  return is_one_packet ? 0 : facts.rendezvous.count() * us_per_second;
+}
+
 }  // namespace gradwire

@@ -30,4 +30,9 @@ namespace gradwire {
 [[nodiscard]] double nccl_staging_latency(const NcclConstants& constants, const NcclSystem& system,
                                           const NcclQuestion& question, const NcclFacts& facts);
 
+/// us that a hop between machines takes longer where its message is more than a packet and its
+/// receiver has to read it, PortSpec::rendezvous; of the same algorithms.
+[[nodiscard]] double nccl_rendezvous(const NcclConstants& constants, const NcclSystem& system,
+                                     const NcclQuestion& question, const NcclFacts& facts);
+
 }  // namespace gradwire

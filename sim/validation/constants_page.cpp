@@ -88,8 +88,9 @@ void put_links(std::string& text) {
       "## Links\n\nIn `profiles/tables/links.yaml`, whose sources say the kind. "
       "Latency: of one port "
       "with half a\nswitch, and the kernel's time for a message.\n\n"
-      "| link | GB/s | us | us a late message | GB/s a connection | source |\n"
-      "| --- | --: | --: | --: | --: | --- |\n";
+      "| link | GB/s | us | us a late message | us a message that is read | GB/s a connection | "
+      "source |\n"
+      "| --- | --: | --: | --: | --: | --: | --- |\n";
   for (const PortKind& kind : config::shipped_links().ports) {
     const PortSpec& port = kind.port;
     const auto connection = port.connection_bandwidth;
@@ -99,11 +100,12 @@ void put_links(std::string& text) {
          fmt::format("{:.3g} + {:.3g}", port.latency.count() * 1e6,
                      port.message_overhead.count() * 1e6),
          fmt::format("{:.3g}", port.late_message.count() * 1e6),
+         fmt::format("{:.3g}", port.rendezvous.count() * 1e6),
          connection ? fmt::format("{} x {:.3g}", port.connections, connection->count() * 1e-9) : "",
          markdown_prose(kind.source)});
   }
   for (const WireKind& wire : config::shipped_links().wires) {
-    put_row(text, {wire.name, fmt::format("{:.4g}", wire.bandwidth.count() * 1e-9), "", "", "",
+    put_row(text, {wire.name, fmt::format("{:.4g}", wire.bandwidth.count() * 1e-9), "", "", "", "",
                    markdown_prose(wire.source)});
   }
   text += "\n";

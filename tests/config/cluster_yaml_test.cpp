@@ -136,6 +136,8 @@ TEST_CASE_METHOD(ClusterFixture, "a link says what connections, both directions 
   CHECK(port("link: slingshot_11").bandwidth.count() == Approx(24.2e9));
   CHECK(port("link: {bandwidth: 24 GB/s, latency: 1 us, kind: slingshot, late_message: 9 us}")
             .late_message.count() == Approx(9e-6));
+  CHECK(port("link: {bandwidth: 11 GB/s, latency: 1 us, kind: efa, rendezvous: 25 us}")
+            .rendezvous.count() == Approx(25e-6));
 }
 
 TEST_CASE_METHOD(ClusterFixture, "what a link cannot have is refused", "[config][errors][link]") {
@@ -164,7 +166,7 @@ TEST_CASE_METHOD(ClusterFixture, "times of a link are of 10 s at most, wherever 
       "; expected a time such as '20 us' (units s, ms, us, ns), at least 0 s, at most 10 s";
   const std::string link =
       "kind: single_switch, link: {bandwidth: 1 GB/s, latency: 1 us, kind: ib, ";
-  for (const std::string key : {"message_overhead", "late_message"}) {
+  for (const std::string key : {"message_overhead", "late_message", "rendezvous"}) {
     CHECK(fabric_message(link + key + ": 10 s}") == "accepted");
     CHECK(fabric_message(link + key + ": 10.1 s}").ends_with("'" + key + "' is '10.1 s'" + bounds));
   }

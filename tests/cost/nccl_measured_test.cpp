@@ -154,12 +154,40 @@ TEST_CASE("LL waits in each hop until every thread's line has come", "[cost][ncc
     return at(bytes) - at(0);
   };
   // 512 threads of 8 bytes: a part of 4 KiB for each of 8 ranks fills one channel, 512 KiB 16.
-  CHECK(added(1, ring, 32 * kib) == Approx(14 * ampere.ll_lines));
-  CHECK(added(1, ring, 16 * kib) == Approx(14 * ampere.ll_lines / 2));
-  CHECK(added(1, ring, 512 * kib) == Approx(14 * ampere.ll_lines));
+  const double all = ampere.ll_parts + ampere.ll_lines;
+  CHECK(added(1, ring, 32 * kib) == Approx(14 * all));
+  CHECK(added(1, ring, 16 * kib) == Approx(14 * (ampere.ll_parts + ampere.ll_lines / 2)));
+  CHECK(added(1, ring, 512 * kib) == Approx(14 * all));
   // Two machines: up and down 7 hops in each and one between them.
   CHECK(added(2, tree, 4 * kib) ==
-        Approx(2 * (7 * ampere.ll_lines + test::nccl_2_28().measured.ll_network_lines)));
+        Approx(2 * (7 * all + test::nccl_2_28().measured.ll_network_lines)));
+}
+
+TEST_CASE("A ring of LL hops faster while only some of its ranks have a part of 16 bytes",
+          "[cost][nccl]") {
+  const NcclGeneration& ampere = test::nccl_2_28().generations[1];
+  NcclFacts facts;
+  facts.capability_min = facts.capability_max = 80;
+  facts.nvlink_per_byte = fast;
+  const NcclSystem system{.machines = 1, .ranks = 8, .architecture = 1, .channels = 8};
+  const auto added = [&](int minor, std::int64_t bytes) {
+    const NcclConstants constants = config::shipped_nccl({2, minor});
+    const auto at = [&](std::int64_t of) {
+      return nccl_measured_time(constants, system, {all_reduce, ring, ll, of}, facts, 1, 1);
+    };
+    return at(bytes) - at(0);
+  };
+  // A line of 8 bytes of 512: nearly nothing. Of 8 parts two, four and eight are filled; the first
+  // alone takes a hop as it is.
+  const auto lines = [&](double bytes) { return 14 * ampere.ll_lines * bytes / 8 / 4096; };
+  CHECK(added(28, 16) == Approx(lines(16)));
+  CHECK(added(28, 32) == Approx(14 * ampere.ll_parts * 1 / 7 + lines(32)));
+  CHECK(added(28, 64) == Approx(14 * ampere.ll_parts * 3 / 7 + lines(64)));
+  CHECK(added(28, 128) == Approx(14 * ampere.ll_parts + lines(128)));
+  CHECK(added(28, 1024) == Approx(14 * ampere.ll_parts + lines(1024)));
+  // Until 2.21 parts are lines of all threads: they come with these.
+  CHECK(added(21, 128) == Approx(14 * (ampere.ll_parts + ampere.ll_lines) * 128 / 8 / 4096));
+  CHECK(added(22, 128) == Approx(added(28, 128)));
 }
 
 TEST_CASE("LL's lines and its bytes move at the same time", "[cost][nccl]") {

@@ -65,6 +65,25 @@ std::string way(const CollectiveCost& cost) {
 
 }  // namespace
 
+TEST_CASE("A message of more than a packet waits for its receiver to read it", "[cost][nccl]") {
+  NcclFacts facts;
+  const auto waited = [&](NcclAlgorithm algorithm, CollectiveKind kind, std::int64_t bytes) {
+    return nccl_rendezvous(config::shipped_nccl({2, 20}, {80}),
+                           {.machines = 2, .ranks = 16, .channels = 4},
+                           {kind, algorithm, simple, bytes}, facts);
+  };
+  CHECK(waited(tree, all_reduce, mib) == 0);  // a port that writes into the receiver's memory
+  facts.rendezvous = 25_us;
+  // A tree's chunk is all that a channel has: one channel up to 32 KiB, eight from 256 KiB on.
+  CHECK(waited(tree, all_reduce, 8 * kib) == 0);
+  CHECK(waited(tree, all_reduce, 8 * kib + 1) == Approx(25));
+  CHECK(waited(tree, all_reduce, 512 * kib) == Approx(25));
+  // A ring's message is the part of a rank: of 16, 8 KiB in 128 KiB of each of eight channels.
+  CHECK(waited(ring, all_gather, mib) == 0);
+  CHECK(waited(ring, all_gather, 2 * mib) == Approx(25));
+  CHECK(waited(tree, all_reduce, 0) == 0);
+}
+
 TEST_CASE("A ring's step takes a late message's time for each channel of a port, and each slice",
           "[cost][nccl][late]") {
   // All-gather of 32 ranks, 31 steps. LL works with a channel for 128 KiB: one channel, two (one a

@@ -51,6 +51,7 @@ TEST_CASE("every port that a scenario may name is there, with a source", "[links
     CHECK(known);
     CHECK(kind.port.gpudirect == (kind.port.kind != "tcp"));
     CHECK((kind.port.late_message > Seconds{}) == (kind.port.name == "slingshot_11"));
+    CHECK((kind.port.rendezvous > Seconds{}) == (kind.port.name == "efa_p4d"));
   }
   CHECK(config::shipped_links().find_port("ib_gdr") == nullptr);
   // 20 us from application to application over TCP (Hurwitz and Feng), half at each end.

@@ -100,6 +100,10 @@ const Fields<PortSpec>& link_fields() {
              "the provider's time for a message that comes before NCCL has posted its "
              "receive, one after the other; where the sender waits for the receive "
              "(InfiniBand and RoCE) there are none",
+             times),
+       field("rendezvous", &PortSpec::rendezvous,
+             "more that a message of several packets to GPU memory takes: the receiver reads "
+             "what the first one tells of",
              times)}};
   return fields;
 }

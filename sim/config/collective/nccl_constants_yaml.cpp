@@ -79,6 +79,7 @@ void read_nccl_release(Constants& from, NcclConstants& to) {
   from.read("has_trees", "", to.has_trees);
   from.read("sends_lengths_ahead", "", to.sends_lengths_ahead);
   from.read("queues_by_channel", "", to.queues_by_channel);
+  from.read("small_parts", "", to.small_parts);
   from.read("sockets_by_proxy", "", to.sockets_by_proxy);
   if (from.has("peer_channels_by_port")) {
     from.read("peer_channels_by_port", "", to.peer_channels_by_port);
@@ -118,6 +119,7 @@ void read_nccl_measured(Constants& from, NcclConstants& to) {
   from.read("ring_slices", "", to.measured.ring_slices);
   from.read("ring_slice_min", "B", to.measured.ring_slice_min);
   from.read("prompt_message", "B", to.measured.prompt_message);
+  from.read("efa_packet", "B", to.measured.efa_packet);
   from.read("nvls_lane", "GB/s", to.measured.nvls_lane);
   from.read("nvls_chunk", "B", to.measured.nvls_chunk);
   from.read("nvls_cut_rounds", "", to.measured.nvls_cut_rounds);
@@ -139,6 +141,7 @@ void read_nccl_measured(Constants& from, NcclConstants& to) {
 void read_nccl_generation(Constants& from, NcclGeneration& to) {
   from.read("ll_base", "us", to.ll_base);
   from.read("ll_hop", "us", to.ll_hop);
+  from.read("ll_parts", "us", to.ll_parts);
   from.read("ll_lines", "us", to.ll_lines);
   from.read("ll128_base", "us", to.ll128_base);
   from.read("ll128_hop", "us", to.ll128_hop);
