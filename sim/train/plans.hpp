@@ -100,7 +100,7 @@ class Plans {
   std::vector<std::vector<PatternId>> exchange_ids_;  ///< by instance and index
   std::map<Seconds, CollectiveCost> exchange_cost_;   ///< by start-up: most have the same
   std::vector<const CollectiveCost*> exchange_costs_;
-  /// Of exchanges: thousands in a row have the same, or none.
+  /// Of exchanges: those in a row that are alike have one; the first is of those without any.
   std::vector<std::vector<RankShare>> exchange_shares_{{}};
   std::vector<std::uint32_t> shares_of_;  ///< exchange -> which of them
 };
