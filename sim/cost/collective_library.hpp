@@ -42,6 +42,9 @@ class CollectiveLibrary {
   /// Collectives of one communicator that it moves at the same time; more wait in order.
   [[nodiscard]] virtual int concurrent_collectives() const { return 1; }
 
+  /// A collective alone takes what choose() says. False: what its messages take, whatever that is.
+  [[nodiscard]] virtual bool sets_times() const { return true; }
+
   /// Its collectives are kernels on the GPU: they slow down compute, and one follows the other on
   /// the communication stream. False: threads of the host move the data, the GPU computes on.
   /// REQUIRES: true only with one collective at a time.

@@ -31,6 +31,7 @@ class FlowsLibrary final : public CollectiveLibrary {
   /// pipeline (the models of closed_form.hpp of the tests, on these links).
   [[nodiscard]] CollectiveChoice choose(std::span<const Pattern> patterns,
                                         Bytes size) const override;
+  [[nodiscard]] bool sets_times() const override { return false; }
 
  private:
   /// Seconds of an uncontended pattern: a line in the size.

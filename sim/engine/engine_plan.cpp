@@ -20,12 +20,10 @@ namespace {
 constexpr int automatic_step_ranks_max = 16;
 constexpr double automatic_step_messages_max = 64;
 
-/// It takes `step` up to these, too, where rings within machines meet copies or a NIC's messages on
-/// PCIe: of 313 jobs of BytePS on up to 128 GPUs 11 differed by more than 0.5 % from `fluid`, up to
-/// 2.5 %, and `step` took twice its time. 2000 messages hold such a ring of 16 GPUs on 8 channels
-/// (1920); trees of 64 pieces between machines have more, and take a hundred times as long.
+/// It takes `step` up to this many, too, where rings within machines meet copies or a NIC's
+/// messages on PCIe: of 313 jobs of BytePS on up to 128 GPUs 11 differed by more than 0.5 % from
+/// `fluid`, up to 2.5 %, and `step` took twice its time.
 constexpr int meeting_step_ranks_max = 256;
-constexpr double meeting_step_messages_max = 2000;
 
 /// Messages per second of `step`, where they do not contend: fast / (1 + live / half), with `live`
 /// flows at a time. Source: tests/bench, step_messages, one core at 2.3 GHz (0.4 to 0.6 M/s at 256
@@ -107,7 +105,7 @@ Choice choose(ClusterLinks links, std::span<const Pattern> patterns, const Work&
   if (options.fidelity != Fidelity::automatic) return {options.fidelity, "asked for", true};
   if (work.messages == 0) return {Fidelity::step, "no message is sent", false};
   if (!options.one_at_a_time && work.ranks <= meeting_step_ranks_max &&
-      work.messages <= meeting_step_messages_max && meet_on_pcie(links, patterns)) {
+      work.messages <= options.meeting_messages_max && meet_on_pcie(links, patterns)) {
     return {Fidelity::step, "rings within machines meet copies or messages on PCIe", false};
   }
   if (work.ranks > automatic_step_ranks_max) {

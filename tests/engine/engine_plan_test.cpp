@@ -67,6 +67,7 @@ TEST_CASE("Where a ring within machines meets a NIC's messages on PCIe every mes
   CHECK(chosen({0, 2}) == Fidelity::fluid);
   CHECK(chosen({0, 1}, {.one_at_a_time = true}) == Fidelity::fluid);
   CHECK(chosen({0, 1}, {.fidelity = Fidelity::fluid}) == Fidelity::fluid);
+  CHECK(chosen({0, 1}, {.meeting_messages_max = 379}) == Fidelity::fluid);
   links[0].kind = LinkKind::nvlink;  // which both pass
   CHECK(chosen({0, 1}) == Fidelity::fluid);
 }
