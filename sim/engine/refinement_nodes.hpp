@@ -63,7 +63,7 @@ class RefinementNodes {
   /// Calls give(node, colour) for each: a flow's is its kind and the capacities of its links that
   /// are no nodes, a link's its capacity. @return how many colours there are, some of nobody.
   template <class Give>
-  std::uint32_t colour(Give give) const {
+  [[nodiscard]] std::uint32_t colour(Give give) const {
     const std::uint32_t kinds = kind_end_ - begin_.kind_begin;
     PairIndex pairs(kinds);
     std::vector<std::uint32_t> alone;
