@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
 
@@ -39,14 +40,26 @@ std::size_t depth_of(const std::string& text) {
   return deepest;
 }
 
-/// An entry is not there.
-struct MissingEntry {
-  std::string name;
+/// An entry is not there, or says what none can.
+struct BadEntry {
+  std::string what;
 };
 
 const Unordered& member(const Unordered& object, const char* name) {
-  if (!object.is_object() || !object.contains(name)) throw MissingEntry{name};
+  if (!object.is_object() || !object.contains(name)) {
+    throw BadEntry{fmt::format("this result file is not complete: it has no '{}'", name)};
+  }
   return object.at(name);
+}
+
+int count_of(const Unordered& object, const char* name) {
+  const Unordered& value = member(object, name);
+  constexpr int most = std::numeric_limits<int>::max();
+  if (!value.is_number_unsigned() || value < 1 || value > most) {
+    throw BadEntry{fmt::format("'{}' of this result file is {}, no count from 1 to {}", name,
+                               value.dump(), most)};
+  }
+  return value.get<int>();
 }
 
 Unordered parse(const std::string& path) {
@@ -95,7 +108,7 @@ BenchmarkFile from_benchmark(const Unordered& json) {
   for (const Unordered& entry : member(json, "benchmark_results")) {
     auto& benchmark = file.benchmarks.emplace_back();
     benchmark.model = member(entry, "model").get<std::string>();
-    benchmark.batch_size = member(entry, "batch_size").get<int>();
+    benchmark.batch_size = count_of(entry, "batch_size");
     for (const Unordered& row : member(entry, "result"))
       benchmark.rows.push_back(measured_row(row));
   }
@@ -108,7 +121,7 @@ BenchmarkFile from_results(std::span<const Unordered> results) {
     if (entry.contains("error")) continue;
     file.settings["gradwire_version"] = printed(member(entry, "gradwire_version"));
     const auto model = member(entry, "model").get<std::string>();
-    const int batch = member(entry, "batch_per_gpu").get<int>();
+    const int batch = count_of(entry, "batch_per_gpu");
     const bool no_ddp = member(entry, "strategy") == "none" && member(entry, "world_size") == 1;
     if (!no_ddp) file.settings["strategy"] = printed(member(entry, "strategy"));
     if (file.benchmarks.empty() || file.benchmarks.back().model != model ||
@@ -118,8 +131,8 @@ BenchmarkFile from_results(std::span<const Unordered> results) {
       if (!no_ddp) file.benchmarks.back().rows.push_back({1, 0, 0});
     }
     const Unordered& time = member(entry, "iteration_time_s");
-    file.benchmarks.back().rows.push_back({member(entry, "world_size").get<int>(),
-                                           member(time, "p75").get<double>(), member(time, "p95")});
+    file.benchmarks.back().rows.push_back(
+        {count_of(entry, "world_size"), member(time, "p75").get<double>(), member(time, "p95")});
   }
   return file;
 }
@@ -135,15 +148,14 @@ BenchmarkFile read_benchmark_file(const std::string& path) {
     }
     if (schema == result_schema) return from_results({&json, 1});
     if (json.is_object() && json.contains("benchmark_results")) return from_benchmark(json);
-  } catch (const MissingEntry& missing) {
-    throw ConfigError({path, 0, 0},
-                      fmt::format("this result file is not complete: it has no '{}'; expected the "
-                                  "entries that the DDP benchmark or gradwire writes",
-                                  missing.name));
+  } catch (const BadEntry& bad) {
+    throw ConfigError(
+        {path, 0, 0},
+        bad.what + "; expected the entries that the DDP benchmark or gradwire writes");
   } catch (const Unordered::exception&) {
     throw ConfigError({path, 0, 0},
                       "an entry of this result file is of another type than it should be; "
-                      " expected the entries that the DDP benchmark or gradwire writes");
+                      "expected the entries that the DDP benchmark or gradwire writes");
   }
   throw ConfigError(
       {path, 0, 0},

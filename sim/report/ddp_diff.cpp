@@ -1,6 +1,7 @@
 #include "sim/report/ddp_diff.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <iterator>
 #include <set>
@@ -35,8 +36,8 @@ void append_settings(std::string& text, const BenchmarkFile& a, const BenchmarkF
 
 void append_percentile(std::string& text, std::string_view name, double a, double b, int batch) {
   const double delta = -100 * ((b - a) / a);
-  plain_format_to(std::back_inserter(text), "  {}: {:8.3f}s {:7}/s {:+8.1f}%", name, b,
-                  static_cast<long>(batch / b), delta);
+  plain_format_to(std::back_inserter(text), "  {}: {:8.3f}s {:7.0f}/s {:+8.1f}%", name, b,
+                  std::trunc(batch / b), delta);
 }
 
 void append_benchmark(DdpDiff& diff, const Benchmark& a, const Benchmark& b) {

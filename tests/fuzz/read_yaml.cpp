@@ -4,7 +4,7 @@
 #include "sim/config/scenario.hpp"
 #include "sim/config/yaml/overlay.hpp"
 #include "sim/config/yaml/yaml_value.hpp"
-#include "sim/report/benchmark_file.hpp"
+#include "sim/report/ddp_diff.hpp"
 #include "tests/fuzz/memory_file.hpp"
 
 namespace gradwire::fuzz {
@@ -25,7 +25,8 @@ void read_set_option(const std::string& bytes) {
 }
 
 void read_result(const std::string& bytes) {
-  static_cast<void>(read_benchmark_file(memory_file(bytes)));
+  const std::string file = memory_file(bytes);
+  static_cast<void>(ddp_diff(file, file));
 }
 
 }  // namespace gradwire::fuzz

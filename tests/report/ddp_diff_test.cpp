@@ -90,6 +90,14 @@ TEST_CASE("What is not a result file is refused with its place", "[report][diff]
                     Catch::ContainsSubstring("j.json: this is not a result file"));
   CHECK_THROWS_WITH(ddp_diff(part, good), Catch::ContainsSubstring("batch_size"));
   CHECK_THROWS_AS(ddp_diff("/nonexistent.json", good), ConfigError);
+  for (const char* count : {"0", "-2", "1.5", "3e99", "2147483648", "\"32\""}) {
+    CAPTURE(count);
+    const std::string bad =
+        folder.write(R"({"benchmark_results": [{"model": "resnet50", "batch_size": )" +
+                         std::string(count) + R"(, "result": []}]})",
+                     "l.json");
+    CHECK_THROWS_WITH(ddp_diff(good, bad), Catch::ContainsSubstring("l.json: 'batch_size' of"));
+  }
 }
 
 }  // namespace
