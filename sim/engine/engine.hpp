@@ -40,9 +40,9 @@ struct EngineOptions {
   Fidelity fidelity = Fidelity::automatic;
   /// `step` is refused above this many messages in one collective.
   double step_messages_max = 5e6;
-  /// `automatic` takes `step` up to this many in one, where rings or trees within machines meet
-  /// copies or a NIC's messages on PCIe. 2000 hold a ring of 16 GPUs on 8 channels (1920).
-  double meeting_messages_max = 2000;
+  /// A collective alone takes what its library says (CollectiveLibrary::sets_times()), not what its
+  /// messages take.
+  bool library_sets_times = true;
   /// At most one transfer is in flight at any time: what different phases share does not matter,
   /// and each is reduced by itself; SimGrid is not asked.
   bool one_at_a_time = false;

@@ -28,10 +28,7 @@ EngineOptions engine_options(const Job& job, const std::vector<StrategyInstance>
     return instance.strategy->traits().independent_workers;
   });
   options.one_at_a_time = !at_once && job.library.concurrent_collectives() == 1;
-  // A tree's pieces between machines are some 10 000. Where the library says what they take
-  // together, their bursts differ by nothing.
-  constexpr double messages_of_trees = 20'000;
-  if (!job.library.sets_times()) options.meeting_messages_max = messages_of_trees;
+  options.library_sets_times = job.library.sets_times();
   return options;
 }
 

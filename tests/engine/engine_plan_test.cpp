@@ -54,8 +54,8 @@ TEST_CASE("A plan that is kept reads each pattern once, in order, as one that is
 TEST_CASE("Where a ring within machines meets a NIC's messages on PCIe every message is by itself",
           "[engine]") {
   // 20 ranks, 380 messages of 2 (20 - 1) steps: more than 16 and 64.
-  const auto patterns =
-      sealed({toy::ring(toy::ranks(20)), toy::pairs({{0, 20}}), toy::pairs({{21, 22}})});
+  const auto patterns = sealed({toy::ring(toy::ranks(20)), toy::pairs({{0, 20}}),
+                                toy::pairs({{21, 22}}), toy::pairs({{0, 1}})});
   auto links = toy::star(23, 1e9, 0);
   for (std::size_t link = 0; link < 40; ++link) links[link].kind = LinkKind::pcie;
   const auto chosen = [&](std::initializer_list<std::size_t> among, EngineOptions options = {}) {
@@ -67,9 +67,14 @@ TEST_CASE("Where a ring within machines meets a NIC's messages on PCIe every mes
   CHECK(chosen({0, 2}) == Fidelity::fluid);
   CHECK(chosen({0, 1}, {.one_at_a_time = true}) == Fidelity::fluid);
   CHECK(chosen({0, 1}, {.fidelity = Fidelity::fluid}) == Fidelity::fluid);
-  CHECK(chosen({0, 1}, {.meeting_messages_max = 379}) == Fidelity::fluid);
   links[0].kind = LinkKind::nvlink;  // which both pass
   CHECK(chosen({0, 1}) == Fidelity::fluid);
+
+  // A ring between machines and an exchange within one: bursts, where no library says their times.
+  links[0].kind = LinkKind::pcie;
+  links[38].kind = LinkKind::network;
+  CHECK(chosen({0, 3}) == Fidelity::fluid);
+  CHECK(chosen({0, 3}, {.library_sets_times = false}) == Fidelity::step);
 }
 
 }  // namespace

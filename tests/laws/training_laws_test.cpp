@@ -325,19 +325,26 @@ TEST_CASE("every message by itself takes what the flows of a collective take",
 
 TEST_CASE("what is taken by default takes what every message by itself does on PCIe machines",
           "[laws][long][many]") {
-  const Law law{.name = "fidelity: step",
-                .strategies = any_of({synchronous(), {"{name: byteps}", "{name: mxnet_kvstore}"}}),
-                .change = [](TrainingJob& job) -> std::optional<TrainingJob> {
-                  if (job.node.find("pcie") == std::string::npos) return std::nullopt;
-                  job.jitter = false;
-                  TrainingJob after = job;
-                  after.fidelity = "step";
-                  return after;
-                },
-                .excess = different,
-                .slack = 0.005,
-                .excused_by_choice = false};
+  const auto every_message = [](TrainingJob& job) -> std::optional<TrainingJob> {
+    if (job.node.find("pcie") == std::string::npos) return std::nullopt;
+    job.jitter = false;
+    TrainingJob after = job;
+    after.fidelity = "step";
+    return after;
+  };
+  Law law{.name = "fidelity: step",
+          .strategies = any_of({synchronous(), {"{name: byteps}", "{name: mxnet_kvstore}"}}),
+          .change = every_message,
+          .excess = different,
+          .slack = 0.005,
+          .excused_by_choice = false};
   check(law, 100, 120);
+  law.strategies = {"{name: hsdp}"};
+  law.change = [&](TrainingJob& job) {
+    job.collective = "{library: flows, algorithm: tree}";
+    return every_message(job);
+  };
+  check(law, 40, 121);
 }
 
 TEST_CASE("the order of a scenario's keys changes nothing", "[laws][long][many]") {

@@ -194,7 +194,7 @@ std::vector<KeyInfo> clock_keys() {
            value_info(above(Hertz{}))},
           {"power_limit", "the board's",
            "in place of `clock`: what `nvidia-smi -pl` sets; arithmetic sustains the cube root of "
-           "what it leaves beside a third of the board's power, which the clock does not change",
+           "what it leaves beside two fifths of the board's power, which the clock does not change",
            value_info(above(Watts{}))}};
 }
 

@@ -33,9 +33,8 @@ struct AnalyticJob {
 /// Reads `profile: {model: ...}`: the recorded profile that ships for exactly this model, GPU,
 /// batch and type when nothing else about the model is said, else an analytic one. The caller reads
 /// what goes with every profile, and calls finish().
-/// @param warnings  gets one that says when the profile is analytic, and one where fp32 is asked
-/// for
-///                  of a GPU on which frameworks take TF32.
+/// @param warnings  gets one that says when the profile is analytic, and one where fp32 is asked of
+///                  a GPU on which frameworks take TF32.
 /// @throws ConfigError at the place in the file.
 [[nodiscard]] ComputeProfile read_model_profile(YamlMap& map, std::vector<Warning>& warnings);
 
