@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -177,17 +178,30 @@ std::string answer(const CompareOptions& options, const Comparison& comparison,
   }
 }
 
+/// The job under the baseline for one iteration; none where it cannot be: its worker tells why.
+std::optional<config::Scenario> brief_baseline(const CompareOptions& options,
+                                               const std::string& label) {
+  try {
+    auto scenario =
+        scenario_of(options, label, config::parse_contenders(baseline, option_name).front());
+    scenario.run = {.iterations = 1, .warmup = 0, .seed = scenario.run.seed};
+    return scenario;
+  } catch (const ConfigError&) {
+    return std::nullopt;
+  }
+}
+
 /// How far compute may be off beside communication, relative: the profile's error and that of the
 /// baseline's collectives. 0 where the baseline cannot run, so that there are no speed-ups.
+/// Its scenario is read here, not in its worker: so the workers forked later have its files parsed.
 double compute_error(const CompareOptions& options, const std::string& label) {
   double error = 0;
+  const auto scenario = brief_baseline(options, label);
+  if (!scenario) return error;
   run_in_workers(
       1, 1,
       [&](std::size_t /*task*/) {
-        auto scenario =
-            scenario_of(options, label, config::parse_contenders(baseline, option_name).front());
-        scenario.run = {.iterations = 1, .warmup = 0, .seed = scenario.run.seed};
-        const RunResult result = predict(scenario, false);
+        const RunResult result = predict(*scenario, false);
         return Json(std::hypot(result.profile_error, result.cost_error)).dump();
       },
       [&](std::size_t /*task*/, const TaskOutcome& done) {
