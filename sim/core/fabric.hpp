@@ -34,6 +34,7 @@ struct PortSpec {
   /// More that a message of several packets takes to GPU memory: its receiver learns of it by the
   /// first one, and reads the rest.
   Seconds rendezvous{};
+  Bytes eager{};  ///< the longest message that goes whole with the first packet
   /// The NIC reads and writes GPU memory; false: data pass through host memory on the way.
   bool gpudirect = true;
   bool operator==(const PortSpec&) const = default;

@@ -90,8 +90,10 @@ struct NcclMeasured {
   BytesPerSecond peer_channel;  ///< that a channel of theirs carries to another machine
   /// Times a rank's own part goes through GPU memory without a transfer beside it.
   double memory_passes = 0;
+  /// More that a hop of LL takes through host memory: its flags are looked for across PCIe, there
+  /// and back.
+  double ll_host_hop = 0;
   double tree_ll_base = 0;  ///< that trees take to start
-  double tree_ll128_base = 0;
   /// Of a Simple tree's hop over NVLink, PCIe and the network, without the chunk that passes it.
   std::array<double, 3> tree_simple_hop{};
   /// While one slice waits for its hop the others keep the port busy.
@@ -117,8 +119,7 @@ struct NcclMeasured {
   double ring_slice_min = 1;  ///< bytes of the least slice
   /// Bytes of a message that a provider sends along with a rendezvous.
   double prompt_message = 0;
-  double efa_packet = 0;  ///< bytes of a message that AWS's provider sends at once
-  double nvls_lane = 1;   ///< GB/s of a switch's channel, as it is planned
+  double nvls_lane = 1;  ///< GB/s of a switch's channel, as it is planned
   /// Bytes of an NVLS chunk: below four machines, and from four on.
   std::array<double, 2> nvls_chunk{};
   /// Of fewer than so many rounds of all chunks under way, chunks are cut down to so many bytes.
@@ -143,8 +144,12 @@ struct NcclGeneration {
   double ll128_hop = 0;
   double ll128_base_across = 0;  ///< of rings over several machines; before Hopper
   double ll128_hop_across = 0;
+  double tree_ll128_base = 0;  ///< that trees take to start
   double simple_base = 0;
   double simple_hop = 0;
+  /// Of a ring's hop inside a machine whose GPUs store into each other's memory over PCIe, which no
+  /// other slice hides; 0: NCCL's hop, while other slices move.
+  double simple_pcie_hop = 0;
   double nvls_link = 1;        ///< of the NVLinks' bandwidth, where switches reduce
   double nvls_tree_link = 1;   ///< the same over several machines
   double nvls_base = 0;        ///< to start, inside a machine

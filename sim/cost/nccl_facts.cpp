@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -48,6 +50,15 @@ Seconds longest(const Fabric& fabric, Seconds PortSpec::*time) {
   Seconds most;
   for (const PortSpec& spec : fabric.port_specs()) most = std::max(most, spec.*time);
   return most;
+}
+
+/// The least of the ports with that rendezvous.
+Bytes eager_at_slowest(const Fabric& fabric, Seconds rendezvous) {
+  Bytes least{std::numeric_limits<std::int64_t>::max()};
+  for (const PortSpec& spec : fabric.port_specs()) {
+    if (spec.rendezvous == rendezvous) least = std::min(least, spec.eager);
+  }
+  return least;
 }
 
 bool is_efa(const Fabric& fabric) {
@@ -244,6 +255,7 @@ NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus
     if (facts.is_efa) facts.stated_latency = constants.efa_stated_latency;
     facts.late_message = longest(fabric, &PortSpec::late_message);
     facts.rendezvous = longest(fabric, &PortSpec::rendezvous);
+    facts.eager = eager_at_slowest(fabric, facts.rendezvous);
     facts.ports_of_machine = fabric.port_count() / cluster.node_count();
     facts.ports =
         static_cast<double>(sending_ports(fabric, load, places.size())) / pattern.machines;

@@ -47,6 +47,7 @@ struct NcclFacts {
   bool is_efa = false;               ///< the network is AWS's
   Seconds late_message;              ///< of the slowest port (PortSpec::late_message)
   Seconds rendezvous;                ///< of the slowest port (PortSpec::rendezvous)
+  Bytes eager;                       ///< of that port (PortSpec::eager)
   double ports = 1;                  ///< that a machine sends through, the mean
   int ports_of_machine = 0;          ///< that it has, the mean, rounded down
   NcclHop local = hop_nvlink;        ///< the slowest kind of hop inside a machine

@@ -41,6 +41,20 @@ void set_nvlink_hops(NcclConstants& result, const NcclSystem& system, const Nccl
   result.ring_hop[hop_nvlink] = {times.ll_hop, times.ll128_hop, times.simple_hop};
 }
 
+/// Puts what rings over PCIe inside one machine take into NCCL's tables.
+void set_pcie_hops(NcclConstants& result, const NcclSystem& system, const NcclFacts& facts) {
+  if (system.local != hop_pcie) return;
+  if (!facts.stores_over_pcie) {
+    for (auto* hops : {&result.tree_hop, &result.ring_hop}) {
+      (*hops)[hop_pcie][ll_index] += result.measured.ll_host_hop;
+    }
+  }
+  const double simple = result.generation(facts.capability_min).simple_pcie_hop;
+  if (simple > 0 && facts.stores_over_pcie && system.machines == 1) {
+    result.ring_hop[hop_pcie][simple_index] = simple;
+  }
+}
+
 /// The model's constants, with what runs reach in their place.
 NcclConstants reached(const NcclConstants& constants, const NcclSystem& system,
                       const NcclFacts& facts, NcclAlgorithm algorithm) {
@@ -51,7 +65,9 @@ NcclConstants reached(const NcclConstants& constants, const NcclSystem& system,
   result.ring_network_detour = result.half_ring_network_detour = detour;
   result.ampere_bus_max = 0;
   result.tree_base[ll_index] = constants.measured.tree_ll_base;
-  result.tree_base[ll128_index] = constants.measured.tree_ll128_base;
+  result.tree_base[ll128_index] = result.generation(facts.capability_min).tree_ll128_base;
+  // The selector's own: runs on two machines, whose ranks have one child each, show none.
+  if (system.machines == 2) result.tree_ll128_correction.fill(1);
   result.ring_ll = result.ring_ll_local = constants.measured.ll;
   result.simple_network_latencies = 1;
   result.ring_ll128 = result.ring_ll128_lone = 1;  // of the bus that `bus` gives it
@@ -71,7 +87,10 @@ NcclConstants reached(const NcclConstants& constants, const NcclSystem& system,
   }
   result.ll_local_factor = 1;  // is in the hops
   // Of grouped sends and receives no hop was measured.
-  if (algorithm != NcclAlgorithm::direct) set_nvlink_hops(result, system, facts);
+  if (algorithm != NcclAlgorithm::direct) {
+    set_nvlink_hops(result, system, facts);
+    set_pcie_hops(result, system, facts);
+  }
   for (std::size_t hop = 0; hop < result.tree_hop.size(); ++hop) {
     result.tree_hop[hop][simple_index] = constants.measured.tree_simple_hop[hop];
   }
@@ -265,7 +284,9 @@ double not_waited_for(const NcclConstants& constants, const NcclSystem& system,
                         (hops.local_steps + hops.network_steps);
   const double local = constants.ring_hop[system.local][simple_index];
   if (system.machines == 1) {
-    return facts.stores_over_pcie ? hops.local_steps * std::min(local, others) : 0;
+    const bool hides =
+        facts.stores_over_pcie && constants.generation(facts.capability_min).simple_pcie_hop == 0;
+    return hides ? hops.local_steps * std::min(local, others) : 0;
   }
   return hops.local_steps * (hops.local - local) +
          hops.network_steps * std::min(hops.network, others);
@@ -324,6 +345,7 @@ double nccl_measured_time(const NcclConstants& constants, const NcclSystem& syst
     alone.bus = traffic / seconds / bytes_per_second;
     moving = static_cast<double>(question.bytes) / (1e3 * nccl_bandwidth(real, alone, question));
   }
+  moving = std::max(moving, nccl_messages_in_turn(constants, system, question, facts));
   const bool copies = question.algorithm == NcclAlgorithm::ring &&
                       question.protocol == NcclProtocol::simple &&
                       facts.memory_bandwidth.count() > 0;

@@ -62,6 +62,14 @@ Sent of(const NcclMeasured& constants, const NcclSystem& system, const NcclQuest
   return {};
 }
 
+/// Their receivers read what the first packets did not bring. A ring's messages of LL come to
+/// receives that are posted: all-gathers of 16 and 32 KiB on Polaris show no such step, trees do.
+bool are_read(const Sent& messages, const NcclQuestion& question, const NcclFacts& facts) {
+  const bool is_posted =
+      question.algorithm == NcclAlgorithm::ring && question.protocol == NcclProtocol::ll;
+  return !is_posted && messages.bytes > static_cast<double>(facts.eager.count());
+}
+
 }  // namespace
 
 int nccl_channels_at_work(const NcclSystem& system, const NcclQuestion& question) {
@@ -100,10 +108,18 @@ double nccl_staging_latency(const NcclConstants& constants, const NcclSystem& sy
 double nccl_rendezvous(const NcclConstants& constants, const NcclSystem& system,
                        const NcclQuestion& question, const NcclFacts& facts) {
   if (facts.rendezvous.count() == 0 || question.bytes == 0) return 0;
-  const int channels = nccl_channels_at_work(system, question);
-  const bool is_one_packet =
-      of(constants.measured, system, question, channels).bytes <= constants.measured.efa_packet;
-  return is_one_packet ? 0 : facts.rendezvous.count() * us_per_second;
+  const Sent messages =
+      of(constants.measured, system, question, nccl_channels_at_work(system, question));
+  return are_read(messages, question, facts) ? facts.rendezvous.count() * us_per_second : 0;
+}
+
+double nccl_messages_in_turn(const NcclConstants& constants, const NcclSystem& system,
+                             const NcclQuestion& question, const NcclFacts& facts) {
+  if (question.algorithm != NcclAlgorithm::tree || question.bytes == 0) return 0;
+  const Sent messages =
+      of(constants.measured, system, question, nccl_channels_at_work(system, question));
+  if (!are_read(messages, question, facts)) return 0;
+  return (messages.count - 1) * facts.rendezvous.count() * us_per_second;
 }
 
 }  // namespace gradwire

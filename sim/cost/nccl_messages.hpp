@@ -35,4 +35,10 @@ namespace gradwire {
 [[nodiscard]] double nccl_rendezvous(const NcclConstants& constants, const NcclSystem& system,
                                      const NcclQuestion& question, const NcclFacts& facts);
 
+/// us that a tree's connection takes for all its messages but the first, where each is read: a port
+/// begins to read the next one when it has the one before. 0 for other algorithms: a ring's step
+/// waits for its last message anyway.
+[[nodiscard]] double nccl_messages_in_turn(const NcclConstants& constants, const NcclSystem& system,
+                                           const NcclQuestion& question, const NcclFacts& facts);
+
 }  // namespace gradwire

@@ -136,8 +136,10 @@ TEST_CASE_METHOD(ClusterFixture, "a link says what connections, both directions 
   CHECK(port("link: slingshot_11").bandwidth.count() == Approx(24.2e9));
   CHECK(port("link: {bandwidth: 24 GB/s, latency: 1 us, kind: slingshot, late_message: 9 us}")
             .late_message.count() == Approx(9e-6));
-  CHECK(port("link: {bandwidth: 11 GB/s, latency: 1 us, kind: efa, rendezvous: 25 us}")
-            .rendezvous.count() == Approx(25e-6));
+  const PortSpec reads =
+      port("link: {bandwidth: 11 GB/s, latency: 1 us, kind: efa, rendezvous: 25 us, eager: 8 KiB}");
+  CHECK(reads.rendezvous.count() == Approx(25e-6));
+  CHECK(reads.eager == Bytes{8192});
 }
 
 TEST_CASE_METHOD(ClusterFixture, "what a link cannot have is refused", "[config][errors][link]") {

@@ -73,6 +73,55 @@ TEST_CASE("Hops of stores over PCIe pass while other slices move", "[cost][nccl]
   CHECK(at(false, 64 * kib) - at(true, 64 * kib) == Approx(6 * 0.75 * step));
 }
 
+TEST_CASE("On Ampere hops of stores over PCIe are waited for", "[cost][nccl]") {
+  const auto at = [](int capability, std::int64_t bytes) {
+    NcclFacts facts;
+    facts.local = hop_pcie;
+    facts.stores_over_pcie = true;
+    facts.capability_min = facts.capability_max = capability;
+    facts.other_per_byte = Seconds{1.5 / 10e9};
+    const NcclSystem system{
+        .machines = 1, .ranks = 4, .architecture = 0, .local = hop_pcie, .channels = 2};
+    return nccl_measured_time(test::nccl_2_28(), system, {all_reduce, ring, simple, bytes}, facts,
+                              1, 1);
+  };
+  // Six hops, of which Volta hides all at 1 MiB.
+  CHECK(at(89, mib) - at(70, mib) == Approx(6 * test::nccl_2_28().generations[1].simple_pcie_hop));
+}
+
+TEST_CASE("A hop of LL through host memory looks for its flags across PCIe", "[cost][nccl]") {
+  const auto at = [](bool stores) {
+    NcclFacts facts;
+    facts.local = hop_pcie;
+    facts.stores_over_pcie = stores;
+    facts.capability_min = facts.capability_max = 70;
+    facts.other_per_byte = fast;
+    const NcclSystem system{
+        .machines = 1, .ranks = 4, .architecture = 0, .local = hop_pcie, .channels = 2};
+    return nccl_measured_time(test::nccl_2_28(), system, {all_reduce, ring, ll, 8}, facts, 1, 1);
+  };
+  CHECK(at(false) - at(true) == Approx(6 * test::nccl_2_28().measured.ll_host_hop));
+}
+
+TEST_CASE("Over two machines a tree of LL128 has the rate of its links, without NCCL's corrections",
+          "[cost][nccl]") {
+  const NcclConstants& own = test::nccl_2_28();
+  NcclConstants flat = own;
+  flat.tree_ll128_correction.fill(1);
+  NcclFacts facts;
+  facts.capability_min = facts.capability_max = 80;
+  facts.nvlink_per_byte = fast;
+  facts.other_per_byte = Seconds{1e-9};
+  const auto at = [&](const NcclConstants& constants, int machines) {
+    const NcclSystem system{
+        .machines = machines, .ranks = 8 * machines, .architecture = 1, .channels = 8};
+    return nccl_measured_time(constants, system, {all_reduce, tree, NcclProtocol::ll128, mib},
+                              facts, 1, 1);
+  };
+  CHECK(at(own, 2) == Approx(at(flat, 2)));
+  CHECK(at(own, 4) > at(flat, 4));
+}
+
 TEST_CASE("Grouped sends and receives reach 94 % of what links carry, beyond their start",
           "[cost][nccl]") {
   const auto at = [](std::int64_t bytes) {

@@ -74,6 +74,7 @@ TEST_CASE("A message of more than a packet waits for its receiver to read it", "
   };
   CHECK(waited(tree, all_reduce, mib) == 0);  // a port that writes into the receiver's memory
   facts.rendezvous = 25_us;
+  facts.eager = Bytes{8 * kib};
   // A tree's chunk is all that a channel has: one channel up to 32 KiB, eight from 256 KiB on.
   CHECK(waited(tree, all_reduce, 8 * kib) == 0);
   CHECK(waited(tree, all_reduce, 8 * kib + 1) == Approx(25));
@@ -82,6 +83,41 @@ TEST_CASE("A message of more than a packet waits for its receiver to read it", "
   CHECK(waited(ring, all_gather, mib) == 0);
   CHECK(waited(ring, all_gather, 2 * mib) == Approx(25));
   CHECK(waited(tree, all_reduce, 0) == 0);
+}
+
+TEST_CASE("A ring's messages of LL come to receives that are posted, a tree's are read",
+          "[cost][nccl]") {
+  NcclFacts facts;
+  facts.rendezvous = 4_us;
+  facts.eager = Bytes{2 * kib};
+  const auto waited = [&](NcclAlgorithm algorithm, std::int64_t bytes) {
+    return nccl_rendezvous(config::shipped_nccl({2, 20}, {80}),
+                           {.machines = 2, .ranks = 8, .channels = 2},
+                           {all_reduce, algorithm, ll, bytes}, facts);
+  };
+  // Half of a message of LL are flags.
+  CHECK(waited(tree, kib) == 0);
+  CHECK(waited(tree, kib + 1) == Approx(4));
+  CHECK(waited(ring, mib) == 0);
+}
+
+TEST_CASE("A tree's connection has its messages read one after the other", "[cost][nccl]") {
+  NcclFacts facts;
+  facts.rendezvous = 25_us;
+  const auto in_turn = [&](NcclAlgorithm algorithm, std::int64_t bytes) {
+    return nccl_messages_in_turn(config::shipped_nccl({2, 20}, {80}),
+                                 {.machines = 2, .ranks = 16, .channels = 4},
+                                 {all_reduce, algorithm, simple, bytes}, facts);
+  };
+  facts.eager = Bytes{8 * kib};
+  // Eight channels: 32 KiB each are one chunk, 256 KiB eight of 32 KiB, 2 MiB 32 of 64 KiB.
+  CHECK(in_turn(tree, 256 * kib) == 0);
+  CHECK(in_turn(tree, 2 * mib) == Approx(7 * 25));
+  CHECK(in_turn(tree, 16 * mib) == Approx(31 * 25));
+  CHECK(in_turn(ring, 16 * mib) == 0);
+  CHECK(in_turn(tree, 0) == 0);
+  facts.eager = Bytes{mib};
+  CHECK(in_turn(tree, 16 * mib) == 0);
 }
 
 TEST_CASE("A ring's step takes a late message's time for each channel of a port, and each slice",

@@ -14,29 +14,12 @@ namespace gradwire {
 namespace {
 
 TEST_CASE("every port that a scenario may name is there, with a source", "[links]") {
-  const std::vector<std::string> names = {"eth_1g",
-                                          "eth_10g",
-                                          "eth_25g",
-                                          "azure_nc",
-                                          "eth_40g",
-                                          "eth_100g",
-                                          "roce_100g",
-                                          "ib_fdr",
-                                          "ib_edr",
-                                          "ib_hdr",
-                                          "ib_ndr",
-                                          "efa_100g",
-                                          "efa_p4d",
-                                          "ena_25g",
-                                          "ena_25g_apart",
-                                          "ena_100g",
-                                          "ipoib_100g",
-                                          "ib_xdr",
-                                          "roce_200g",
-                                          "roce_400g",
-                                          "roce_800g",
-                                          "slingshot_11",
-                                          "slingshot_11_alt_read"};
+  const std::vector<std::string> names = {
+      "eth_1g",    "eth_10g",    "eth_25g",    "azure_nc",     "eth_40g",
+      "eth_100g",  "roce_100g",  "ib_fdr",     "ib_edr",       "ib_hdr",
+      "ib_ndr",    "efa_100g",   "efa_p4d",    "ena_25g",      "ena_25g_apart",
+      "ena_100g",  "ipoib_100g", "ib_xdr",     "roce_200g",    "roce_400g",
+      "roce_800g", "tcpx_200g",  "tcpxo_200g", "slingshot_11", "slingshot_11_alt_read"};
   CHECK(config::shipped_links().port_names() == names);
   for (const PortKind& kind : config::shipped_links().ports) {
     INFO(kind.port.name);
@@ -51,7 +34,9 @@ TEST_CASE("every port that a scenario may name is there, with a source", "[links
     CHECK(known);
     CHECK(kind.port.gpudirect == (kind.port.kind != "tcp"));
     CHECK((kind.port.late_message > Seconds{}) == (kind.port.name == "slingshot_11"));
-    CHECK((kind.port.rendezvous > Seconds{}) == (kind.port.name == "efa_p4d"));
+    const bool reads = kind.port.name == "efa_p4d" || kind.port.kind == "slingshot";
+    CHECK((kind.port.rendezvous > Seconds{}) == reads);
+    CHECK((kind.port.eager > Bytes{}) == reads);
   }
   CHECK(config::shipped_links().find_port("ib_gdr") == nullptr);
   // 20 us from application to application over TCP (Hurwitz and Feng), half at each end.

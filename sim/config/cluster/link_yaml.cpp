@@ -104,7 +104,10 @@ const Fields<PortSpec>& link_fields() {
        field("rendezvous", &PortSpec::rendezvous,
              "more that a message of several packets to GPU memory takes: the receiver reads "
              "what the first one tells of",
-             times)}};
+             times),
+       field("eager", &PortSpec::eager,
+             "the longest message that takes no rendezvous: it goes with the first packet",
+             at_least(Bytes{}))}};
   return fields;
 }
 

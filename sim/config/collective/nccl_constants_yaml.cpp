@@ -104,7 +104,7 @@ void read_nccl_measured(Constants& from, NcclConstants& to) {
   from.read("peer_channel", "GB/s", to.measured.peer_channel);
   from.read("memory_passes", "", to.measured.memory_passes);
   from.read("tree_ll_base", "us", to.measured.tree_ll_base);
-  from.read("tree_ll128_base", "us", to.measured.tree_ll128_base);
+  from.read("ll_host_hop", "us", to.measured.ll_host_hop);
   from.read("tree_simple_hop", "us", to.measured.tree_simple_hop);
   from.read("slices_on_a_port", "", to.measured.slices_on_a_port);
   from.read("length_messages", "", to.measured.length_messages);
@@ -119,7 +119,6 @@ void read_nccl_measured(Constants& from, NcclConstants& to) {
   from.read("ring_slices", "", to.measured.ring_slices);
   from.read("ring_slice_min", "B", to.measured.ring_slice_min);
   from.read("prompt_message", "B", to.measured.prompt_message);
-  from.read("efa_packet", "B", to.measured.efa_packet);
   from.read("nvls_lane", "GB/s", to.measured.nvls_lane);
   from.read("nvls_chunk", "B", to.measured.nvls_chunk);
   from.read("nvls_cut_rounds", "", to.measured.nvls_cut_rounds);
@@ -147,6 +146,8 @@ void read_nccl_generation(Constants& from, NcclGeneration& to) {
   from.read("ll128_hop", "us", to.ll128_hop);
   from.read("simple_base", "us", to.simple_base);
   from.read("simple_hop", "us", to.simple_hop);
+  from.read("tree_ll128_base", "us", to.tree_ll128_base);
+  if (from.has("simple_pcie_hop")) from.read("simple_pcie_hop", "us", to.simple_pcie_hop);
   if (from.has("nvls_link")) {  // has switches that reduce
     from.read("nvls_link", "", to.nvls_link);
     from.read("nvls_base", "us", to.nvls_base);
