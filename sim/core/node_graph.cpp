@@ -83,7 +83,7 @@ std::vector<int> NodeGraph::way(DeviceId from, DeviceId to, Uses uses) const {
   using Search = PathSearch<DeviceGraph>;
   const Search search(
       graph_, from, [&](const Search::Edge& edge) { return uses(graph_[edge].kind); },
-      [&](DeviceId id) { return width(graph_[id]); });
+      [&](DeviceId id) { return width(graph_[id]); }, to);
   std::vector<int> numbers;
   if (!search.reaches(to)) return numbers;
   for (const Search::Edge& edge : search.path(to)) {

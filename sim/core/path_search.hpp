@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <queue>
 #include <utility>
 #include <vector>
@@ -23,8 +24,10 @@ class PathSearch {
 
   /// @param uses   (Edge) -> may a path use it?
   /// @param width  (Vertex) -> bytes per second that may pass through it; 0 = only an end point.
+  /// @param to     the only vertex that is asked for; none: all are.
   template <class Uses, class Width>
-  PathSearch(const Graph& graph, Vertex from, Uses uses, Width width)
+  PathSearch(const Graph& graph, Vertex from, Uses uses, Width width,
+             std::optional<Vertex> to = std::nullopt)
       : graph_(graph),
         from_(from),
         best_(graph.vertices().size(), unreached),
@@ -38,6 +41,7 @@ class PathSearch {
     while (!open.empty()) {
       const auto [label, at] = open.top();
       open.pop();
+      if (at == to) break;
       if (best_[at] < label) continue;  // a better one was settled
       const double through = at == from ? std::numeric_limits<double>::infinity() : width(at);
       if (through <= 0) continue;

@@ -76,7 +76,7 @@ std::string read_bytes(const std::string& path, const std::string& what, const B
   std::error_code error;
   const auto told = std::filesystem::file_size(path, error);  // of a pipe an error
   if (!error && told <= budget.most) text.reserve(told + 1);
-  std::array<char, std::size_t{1} << 16U> piece{};
+  std::array<char, std::size_t{1} << 16U> piece;  // not cleared: longer than most files
   while (file) {
     file.read(piece.data(), piece.size());
     text.append(piece.data(), static_cast<std::size_t>(file.gcount()));

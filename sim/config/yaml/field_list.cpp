@@ -45,9 +45,7 @@ void AnyField::read_into(YamlMap& map, void* object) const {
 }
 
 void FieldList::read_into(YamlMap& map, void* object) const {
-  std::vector<std::string> names;
-  for (const AnyField& field : fields_) names.push_back(field.info.name);
-  map.declare(names);
+  map.declare(names_);
   for (const AnyField& field : fields_) field.read_into(map, object);
 }
 

@@ -35,9 +35,15 @@ class FieldList {
   FieldList(std::string_view name, std::string_view summary) : name_(name), summary_(summary) {}
 
   /// Makes room for so many.
-  void reserve(std::size_t count) { fields_.reserve(count); }
+  void reserve(std::size_t count) {
+    fields_.reserve(count);
+    names_.reserve(count);
+  }
   /// One more key.
-  void add(const AnyField& field) { fields_.push_back(field); }
+  void add(const AnyField& field) {
+    fields_.push_back(field);
+    names_.push_back(field.info.name);
+  }
   /// Reads every key, in the order declared; an absent one leaves what the object has.
   /// @throws ConfigError at the place in the file.
   void read_into(YamlMap& map, void* object) const;
@@ -51,6 +57,7 @@ class FieldList {
   std::string name_;
   std::string summary_;
   std::vector<AnyField> fields_;
+  std::vector<std::string> names_;  ///< theirs
 };
 
 namespace detail {

@@ -32,7 +32,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> scalar_me
 
 }  // namespace
 
-YamlMap::YamlMap(const YamlValue& value, const std::string& name) : value_(&value) {
+YamlMap::YamlMap(const YamlValue& value, const std::string& name)
+    : value_(&value), asked_(value.entries.size()) {
   if (value.kind == YamlValue::Kind::map) return;
   const std::string what = name.empty() ? "the document" : fmt::format("'{}'", name);
   std::string meant;
@@ -55,20 +56,15 @@ std::vector<std::string> YamlMap::keys() const {
   return names;
 }
 
-void YamlMap::ask(const std::string& key) {
-  add_once(asked_, key);
-}
-
 std::vector<std::string> YamlMap::legal_keys() const {
-  std::vector<std::string> keys = declared_;
-  for (const std::string& key : asked_) add_once(keys, key);
+  std::vector<std::string> keys = legal_;
   for (const std::string& key : known_) add_once(keys, key);
   return keys;
 }
 
 void YamlMap::declare(const std::vector<std::string>& keys) {
-  for (const std::string& key : asked_) add_once(declared_, key);
-  for (const std::string& key : keys) add_once(declared_, key);
+  legal_.reserve(legal_.size() + keys.size());
+  for (const std::string& key : keys) add_once(legal_, key);
 }
 
 bool YamlMap::has(const std::string& key) const {
@@ -77,17 +73,18 @@ bool YamlMap::has(const std::string& key) const {
 }
 
 const YamlValue* YamlMap::find(const std::string& key) {
-  ask(key);
-  return value_->find(key);
+  add_once(legal_, key);
+  const auto entry = std::ranges::find(value_->entries, key, &YamlEntry::key);
+  if (entry == value_->entries.end()) return nullptr;
+  asked_[static_cast<std::size_t>(entry - value_->entries.begin())] = true;
+  return &entry->value;
 }
 
 const YamlValue& YamlMap::require_value(const std::string& key, const std::string& what) {
   if (const YamlValue* value = find(key)) return *value;
   std::vector<std::string> left;  // a misspelt key is the likeliest reason that one is missing
   for (const auto& entry : value_->entries) {
-    const bool legal = std::ranges::find(asked_, entry.key) != asked_.end() ||
-                       std::ranges::find(declared_, entry.key) != declared_.end();
-    if (!legal) left.push_back(entry.key);
+    if (std::ranges::find(legal_, entry.key) == legal_.end()) left.push_back(entry.key);
   }
   // Of this key, or of one that would have stood in its place.
   std::string near = nearest_name(key, left);
@@ -154,8 +151,9 @@ void YamlMap::refuse(const std::string& key) const {
 }
 
 void YamlMap::finish() const {
-  for (const auto& entry : value_->entries) {
-    if (std::ranges::find(asked_, entry.key) != asked_.end()) continue;
+  for (std::size_t i = 0; i < asked_.size(); ++i) {
+    if (asked_[i]) continue;
+    const YamlEntry& entry = value_->entries[i];
     if (const std::string why = parallelism_refusal(entry.key); !why.empty()) {
       throw ConfigError(entry.where, why);
     }

@@ -96,13 +96,12 @@ class YamlMap {
 
  private:
   std::vector<const YamlValue*> items(const std::string& key, const std::string& what);
-  void ask(const std::string& key);
   /// Keys that messages name.
   [[nodiscard]] std::vector<std::string> legal_keys() const;
 
   const YamlValue* value_;
-  std::vector<std::string> declared_;
-  std::vector<std::string> asked_;          ///< in the order of asking
+  std::vector<std::string> legal_;          ///< declared or asked for, in that order
+  std::vector<bool> asked_;                 ///< by entry of the value
   mutable std::vector<std::string> known_;  ///< those that has() was asked for
 };
 

@@ -90,7 +90,7 @@ class TreeBuilder {
   };
 
   void take(const yaml_event_t& event) {
-    const SourceLocation where = events_.at(event.start_mark);
+    SourceLocation where = events_.at(event.start_mark);
     switch (event.type) {
       case YAML_DOCUMENT_START_EVENT:
         if (std::exchange(started_, true)) {
@@ -98,16 +98,17 @@ class TreeBuilder {
         }
         break;
       case YAML_SCALAR_EVENT:
-        scalar(event, where);
+        scalar(event, std::move(where));
         break;
       case YAML_ALIAS_EVENT:
         alias(anchor_name(event.data.alias.anchor), where);
         break;
       case YAML_SEQUENCE_START_EVENT:
-        open(YamlValue::Kind::list, where, anchor_name(event.data.sequence_start.anchor));
+        open(YamlValue::Kind::list, std::move(where),
+             anchor_name(event.data.sequence_start.anchor));
         break;
       case YAML_MAPPING_START_EVENT:
-        open(YamlValue::Kind::map, where, anchor_name(event.data.mapping_start.anchor));
+        open(YamlValue::Kind::map, std::move(where), anchor_name(event.data.mapping_start.anchor));
         break;
       case YAML_SEQUENCE_END_EVENT:
       case YAML_MAPPING_END_EVENT:
@@ -118,16 +119,16 @@ class TreeBuilder {
     }
   }
 
-  void scalar(const yaml_event_t& event, const SourceLocation& where) {
+  void scalar(const yaml_event_t& event, SourceLocation where) {
     const auto& data = event.data.scalar;
     YamlValue value;
-    value.where = where;
+    value.where = std::move(where);
     value.text = content(data.value, data.length);
     value.quoted = data.style != YAML_PLAIN_SCALAR_STYLE;
     if (value.quoted || data.tag != nullptr || !stands_for_nothing(value.text)) {
       value.kind = YamlValue::Kind::scalar;
       // Escapes may name any character.
-      check_text(value.text, where, Controls::white_space);
+      check_text(value.text, value.where, Controls::white_space);
     } else {
       value.text.clear();
     }
@@ -148,12 +149,12 @@ class TreeBuilder {
     hang(YamlValue(*known->second), where);
   }
 
-  void open(YamlValue::Kind kind, const SourceLocation& where, std::string anchor) {
+  void open(YamlValue::Kind kind, SourceLocation where, std::string anchor) {
     if (open_.size() == yaml_depth.most) refuse(where, yaml_depth);
     if (!anchor.empty()) anchors_[anchor] = std::nullopt;
     Open& container = open_.emplace_back();
     container.value.kind = kind;
-    container.value.where = where;
+    container.value.where = std::move(where);
     container.anchor = std::move(anchor);
   }
 
