@@ -136,27 +136,28 @@ Choice choose(ClusterLinks links, std::span<const Pattern> patterns, const Work&
 /// Flows and links as they are for `step`, else those that behave alike merged.
 EnginePlan reduce(ClusterLinks links, std::span<const Pattern> patterns, const Choice& choice,
                   const EngineOptions& options, const PatternRead& read) {
-  const FlowGraph graph = make_flow_graph(links, patterns, options.one_at_a_time, read);
+  FlowGraph graph = make_flow_graph(links, patterns, options.one_at_a_time, read);
   const bool step = choice.fidelity == Fidelity::step;
-  const Partition partition = step ? no_merging(graph) : refine(graph);
-  EnginePlan plan{
-      .reduced = {.quotient = make_quotient(graph, partition), .fidelity = choice.fidelity},
-      .shares = LinkShares(graph)};
-  Reduced& reduced = plan.reduced;
+  Partition partition = step ? no_merging(graph) : refine(graph);
+  Reduced reduced{.quotient = make_quotient(graph, partition), .fidelity = choice.fidelity};
   reduced.stats.flows = graph.flow_count();
   reduced.stats.link_classes = partition.link_classes;
   reduced.stats.flow_classes = partition.flow_classes;
   reduced.stats.why = choice.why;
+  // What takes most memory goes as soon as nobody needs it.
+  partition = {};
+  LinkShares shares(graph);
+  graph = {};
   const std::size_t classes_max =
       options.one_at_a_time ? fluid_classes_max_alone : fluid_classes_max;
   if (choice.asked_for) {
     if (choice.fidelity == Fidelity::coupled) reduced.quotient.couple();
-  } else if (choice.fidelity == Fidelity::fluid && partition.flow_classes > classes_max) {
+  } else if (choice.fidelity == Fidelity::fluid && reduced.stats.flow_classes > classes_max) {
     reduced.stats.why =
-        fmt::format("{} classes of flows, more than {}", partition.flow_classes, classes_max);
+        fmt::format("{} classes of flows, more than {}", reduced.stats.flow_classes, classes_max);
     if (reduced.quotient.couple()) reduced.fidelity = Fidelity::coupled;
   }
-  return plan;
+  return {std::move(reduced), std::move(shares)};
 }
 
 /// Large patterns that move one at a time.
