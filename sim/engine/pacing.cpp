@@ -43,15 +43,20 @@ auto longest_way(const GroupClass& group, Time time, Further further) {
   return longest;
 }
 
+/// @param messages  of use in a pipeline, by flow class: thousands of flows are of few classes.
 double group_time(const Quotient& quotient, const PhaseClasses& phase, const GroupClass& group,
-                  double bytes, const CollectiveCost& cost) {
+                  double bytes, const CollectiveCost& cost, std::vector<double>& messages) {
   const auto message = [&](std::uint32_t flow_class) {
     return message_time(quotient.flow_classes[flow_class], phase.steps, bytes, cost);
   };
   if (phase.coupling == Coupling::pipeline) {
-    return longest_way(group, message, [&](std::uint32_t flow_class) {
-      return (phase.steps - 1) * message(flow_class);
-    });
+    messages.resize(quotient.flow_classes.size());
+    for (const GroupClass::Member& member : group.members) {
+      messages[member.flow_class] = message(member.flow_class);
+    }
+    return longest_way(
+        group, [&](std::uint32_t flow_class) { return messages[flow_class]; },
+        [&](std::uint32_t flow_class) { return (phase.steps - 1) * messages[flow_class]; });
   }
   double longest = 0;
   for (const GroupClass::Member& member : group.members) {
@@ -82,6 +87,7 @@ int rounds(const PhaseClasses& phase, const GroupClass& group) {
 std::vector<std::vector<double>> pace(const Quotient& quotient, const PatternClasses& pattern,
                                       double bytes, const CollectiveCost& cost) {
   std::vector<std::vector<double>> times;
+  std::vector<double> messages;
   double total = 0;
   for (const PhaseClasses& phase : pattern.phases) {
     auto& groups = times.emplace_back();
@@ -89,7 +95,7 @@ std::vector<std::vector<double>> pace(const Quotient& quotient, const PatternCla
       groups = forwarding_times(quotient, phase, bytes, cost);
     } else {
       for (const GroupClass& group : phase.groups) {
-        groups.push_back(group_time(quotient, phase, group, bytes, cost));
+        groups.push_back(group_time(quotient, phase, group, bytes, cost, messages));
       }
     }
     total += *std::max_element(groups.begin(), groups.end());
