@@ -167,9 +167,9 @@ bool moves_as_groups(const Work& work, const Choice& choice, const EngineOptions
 }
 
 /// Rings and trees, each as one body; nothing for others.
-std::optional<Reduced> reduce_groups(ClusterLinks links, std::span<const Pattern> patterns,
+std::optional<Reduced> reduce_groups(GroupReading reading, std::span<const Pattern> patterns,
                                      const Work& work, const EngineOptions& options) {
-  std::optional<GroupQuotient> groups = make_group_quotient(links, patterns);
+  std::optional<GroupQuotient> groups = std::move(reading).quotient();
   if (!groups) return std::nullopt;
   Reduced reduced{.quotient = std::move(groups->quotient), .fidelity = Fidelity::coupled};
   for (const Pattern& pattern : patterns) {
@@ -193,13 +193,14 @@ EnginePlan plan_engine(ClusterLinks links, std::span<const Pattern> patterns,
   const Work work = work_of(patterns);
   const Choice choice = choose(links, patterns, work, options);
   if (moves_as_groups(work, choice, options)) {
-    std::optional<Reduced> groups;
+    GroupReading reading(links, patterns);
     std::optional<LinkShares> shares;
-    in_parts(2, 2, [&](std::size_t begin, std::size_t end) {  // neither needs the other
-      if (begin == 0) groups = reduce_groups(links, patterns, work, options);
-      if (end == 2) shares.emplace(patterns);
+    const std::size_t phases = reading.phases();
+    in_parts(phases + 1, 2, [&](std::size_t begin, std::size_t end) {  // none needs another
+      for (std::size_t part = begin; part < std::min(end, phases); ++part) reading.read(part);
+      if (end > phases) shares.emplace(patterns);
     });
-    if (groups) {
+    if (auto groups = reduce_groups(std::move(reading), patterns, work, options)) {
       all_read();
       return {std::move(*groups), std::move(*shares)};
     }

@@ -11,21 +11,6 @@ namespace gradwire {
 bool PhaseReader::read(const Pattern& pattern, const Phase& phase) {
   if (!moves_as_one(phase.coupling, phase.steps)) return false;
   count_flows(pattern, phase);
-  class_index_.clear();
-  last_class_.second = none;
-  passing_ = PairIndex();
-  states_ = PairIndex(1);
-  stages_ = PairIndex();
-  arrivals_ = PairIndex(1);
-  stage_met_in_.clear();
-  class_met_in_.clear();
-  members_.clear();
-  first_class_ = static_cast<Number>(classes_.size());
-  kinds_.clear();
-  bodies_.clear();
-  seen_.clear();
-  chains_.clear();
-  chain_ = nullptr;
   flow_classes_.assign(phase.runs.empty() ? 0 : phase.flows.size(), none);
   arrived_.assign(phase.coupling == Coupling::pipeline ? at(pattern.ranks) : 0, 0);
   const auto add = [&](std::uint32_t begin, std::uint32_t size) {
@@ -84,7 +69,7 @@ bool PhaseReader::add_flow(const Pattern& pattern, const Phase& phase, std::size
   const Number flow_class = class_of(pattern, phase, index);
   if (flow_class == none || flow.share != body.share) return false;
   ++body.told.flows;
-  count_class(flow_class - first_class_, 1);
+  count_class(flow_class, 1);
   ask_for(pattern, phase, index);
   for (const LinkId id : path_of(pattern, flow)) {
     Passage& link = passage(id);
@@ -109,7 +94,7 @@ bool PhaseReader::add_run(const Pattern& pattern, const Phase& phase, const Flow
   Body& body = bodies_.back();
   if (!chain.is_rigid || chain.share != body.share) return false;
   body.told.flows += run.size;
-  for (const auto& [local, flows] : chain.classes) count_class(local, flows);
+  for (const auto& [flow_class, flows] : chain.classes) count_class(flow_class, flows);
   for (const Number stage : chain.stages) meet(stage);
   return true;
 }
@@ -155,10 +140,10 @@ PhaseReader::Chain PhaseReader::read_chain(const Pattern& pattern, const Phase& 
       chain.is_rigid = false;
       return chain;
     }
-    const Number local = flow_class - first_class_;
-    const auto known = std::ranges::find(chain.classes, local, &std::pair<Number, Number>::first);
+    const auto known =
+        std::ranges::find(chain.classes, flow_class, &std::pair<Number, Number>::first);
     if (known == chain.classes.end()) {
-      chain.classes.emplace_back(local, 1);
+      chain.classes.emplace_back(flow_class, 1);
     } else {
       ++known->second;
     }
@@ -171,14 +156,14 @@ PhaseReader::Chain PhaseReader::read_chain(const Pattern& pattern, const Phase& 
   return chain;
 }
 
-void PhaseReader::count_class(std::size_t local, Number flows) {
+void PhaseReader::count_class(Number flow_class, Number flows) {
   const auto number = static_cast<Number>(bodies_.size() - 1);
   auto& members = bodies_.back().told.members;
-  if (std::exchange(class_met_in_[local], number) != number) {
-    members_[local] = static_cast<std::uint32_t>(members.size());
-    members.push_back({first_class_ + static_cast<Number>(local), 0});
+  if (std::exchange(class_met_in_[flow_class], number) != number) {
+    members_[flow_class] = static_cast<std::uint32_t>(members.size());
+    members.push_back({flow_class, 0});
   }
-  members[members_[local]].count += flows;
+  members[members_[flow_class]].count += flows;
 }
 
 void PhaseReader::meet(Number stage) {

@@ -20,7 +20,7 @@
 
 namespace gradwire {
 
-/// Reads phases one after the other; what they need of memory is used again.
+/// Reads one phase.
 class PhaseReader {
  public:
   using Number = PairIndex::Number;
@@ -32,21 +32,21 @@ class PhaseReader {
     GroupClass told;
   };
 
-  /// @param classes  gets those of the flows that are read.
-  PhaseReader(ClusterLinks links, std::vector<FlowClass>& classes)
-      : links_(links), classes_(classes), types_(link_types(links)) {}
+  explicit PhaseReader(ClusterLinks links) : links_(links), types_(link_types(links)) {}
 
   /// @return false where the phase is none of rings or pipelines that are rigid.
   bool read(const Pattern& pattern, const Phase& phase);
-  /// The groups of the phase that was read last.
-  [[nodiscard]] const std::vector<Body>& bodies() const { return bodies_; }
+  /// Its groups.
+  [[nodiscard]] std::vector<Body> take_bodies() && { return std::move(bodies_); }
+  /// Those of its flows.
+  [[nodiscard]] std::vector<FlowClass> take_classes() && { return std::move(classes_); }
 
   /// What its links let through: a capacity, and how often each body passes.
   struct Row {
     double capacity = 0;
     std::vector<std::pair<Number, Number>> bodies;  ///< (body, times)
   };
-  /// Of the phase that was read last, for each way in which bodies pass a link.
+  /// For each way in which bodies pass a link.
   [[nodiscard]] std::vector<Row> rows();
 
  private:
@@ -69,7 +69,7 @@ class PhaseReader {
   struct Chain {
     bool is_rigid = true;
     double share = 0;
-    std::vector<std::pair<Number, Number>> classes;  ///< (class less the first one, flows)
+    std::vector<std::pair<Number, Number>> classes;  ///< (class, flows)
     std::vector<Number> stages;
     std::vector<Number> arrived;  ///< at the machine's ranks afterwards
   };
@@ -108,11 +108,11 @@ class PhaseReader {
   [[nodiscard]] std::span<Number> arrived_at(const Pattern& pattern, int machine);
   /// The group of the next flows. @return false where its flows do not stand side by side.
   bool begin_group(const PatternFlow& flow);
-  /// Counts flows of a class, less the first one, in the group that was begun last.
-  void count_class(std::size_t local, Number flows);
+  /// Counts flows of a class in the group that was begun last.
+  void count_class(Number flow_class, Number flows);
   void meet(Number stage);
   void end_group();
-  /// The class of a flow of this phase. @return none where all collectives share its connections.
+  /// The class of a flow. @return none where all collectives share its connections.
   Number class_of(const Pattern& pattern, const Phase& phase, std::size_t index);
   Number find_class(const Pattern& pattern, const PatternFlow& flow);
   /// What a flow of a pipeline waits for makes it a stage; its end is what others wait for.
@@ -121,7 +121,7 @@ class PhaseReader {
   Number kind_of(double share, const GroupClass& told);
 
   ClusterLinks links_;
-  std::vector<FlowClass>& classes_;
+  std::vector<FlowClass> classes_;
   std::vector<LinkType> types_;
   LinkSlots slots_;
   std::vector<Passage> passages_;  ///< by its number in slots_
@@ -143,9 +143,8 @@ class PhaseReader {
   std::vector<std::size_t> reached_;    ///< ranks where something has, unless folded
   std::vector<Number> stages_met_;      ///< of the present group
   std::vector<Number> stage_met_in_;    ///< [stage]: the last body that has it
-  std::vector<Number> class_met_in_;    ///< [class less the first of this phase]
-  std::vector<std::uint32_t> members_;  ///< the same: index of a group's member
-  Number first_class_ = 0;              ///< of this phase
+  std::vector<Number> class_met_in_;    ///< [class]
+  std::vector<std::uint32_t> members_;  ///< [class]: index of a group's member
   std::map<std::pair<double, std::vector<Number>>, Number> kinds_;
   std::vector<Body> bodies_;
 };
