@@ -241,6 +241,9 @@ struct NcclConstants {
   /// Of the thread that serves all sockets of a rank (2.4's, src/transport.cc, persistentThread;
   /// before, each connection had one, and from 2.4.8 on sockets have their own); 0: not known.
   BytesPerSecond socket_thread;
+  /// Of a rank's thread that moves what it exchanges over EFA by way of host memory, in both
+  /// directions together; 0: two machines of 2019 show no such limit (2.4.8).
+  BytesPerSecond efa_thread;
   double collnet_gpu = 0;           ///< that each further GPU of a machine adds to CollNetDirect
   double collnet_hopper = 1;        ///< of its bandwidth, from Hopper on
   double pat_rounds_per_hop = 1;    ///< parts of a network hop that a round of a PAT takes

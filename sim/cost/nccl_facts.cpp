@@ -126,6 +126,7 @@ Loads loads(const Cluster& cluster, const Pattern& pattern, const HostPlaces& pl
   result.all.resize(result.slots.size());
   std::vector<Seconds> proxy(static_cast<std::size_t>(pattern.ranks));
   std::vector<double> sent(static_cast<std::size_t>(pattern.ranks));
+  std::vector<double> received(static_cast<std::size_t>(pattern.ranks));
   // Links are met in no order, and wait for memory unless asked for so many before.
   constexpr std::size_t ahead = 32;
   const ClusterLinks links = cluster.links();
@@ -152,7 +153,10 @@ Loads loads(const Cluster& cluster, const Pattern& pattern, const HostPlaces& pl
         is_nvlink = is_nvlink && link.kind == LinkKind::nvlink;
       }
       facts.network_latency = std::max(facts.network_latency, network);
-      if (!is_local) sent[static_cast<std::size_t>(flow.source)] += flow.share;
+      if (!is_local) {
+        sent[static_cast<std::size_t>(flow.source)] += flow.share;
+        received[static_cast<std::size_t>(flow.destination)] += flow.share;
+      }
       if (is_local && !is_nvlink) {
         facts.local = hop_pcie;
         add_stores(pattern, flow, places, result);
@@ -164,6 +168,9 @@ Loads loads(const Cluster& cluster, const Pattern& pattern, const HostPlaces& pl
   if (!proxy.empty()) {
     facts.proxy_per_byte = *std::max_element(proxy.begin(), proxy.end());
     facts.sent_share = *std::max_element(sent.begin(), sent.end());
+    for (std::size_t rank = 0; rank < sent.size(); ++rank) {
+      facts.exchanged_share = std::max(facts.exchanged_share, sent[rank] + received[rank]);
+    }
   }
   return result;
 }

@@ -39,8 +39,9 @@ struct NcclFacts {
   /// Same, of the busiest rank's network thread, where that alone serves its connections, in both
   /// directions: as much as one connection carries.
   Seconds proxy_per_byte;
-  double sent_share = 0;    ///< what the busiest rank sends to other machines / the size
-  Seconds network_latency;  ///< of the network links between two machines, the longest
+  double sent_share = 0;       ///< what the busiest rank sends to other machines / the size
+  double exchanged_share = 0;  ///< what the busiest one sends and receives
+  Seconds network_latency;     ///< of the network links between two machines, the longest
   /// Of that, the kernels' time for a message at both ends, where they carry it (TCP).
   Seconds kernel_latency;
   Seconds stated_latency;            ///< of the network, by NCCL's plug-in for it; 0: none

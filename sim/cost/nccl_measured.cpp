@@ -213,6 +213,16 @@ double flags_time(const NcclConstants& constants, const NcclSystem& system,
          us_per_second;
 }
 
+/// us that a rank's thread takes for what it exchanges over EFA by way of host memory.
+double exchange_time(const NcclConstants& constants, const NcclQuestion& question,
+                     const NcclFacts& facts) {
+  const bool copies = facts.is_efa && facts.staged_per_byte.count() > 0;
+  if (!copies || constants.efa_thread.count() == 0) return 0;
+  const double flags = question.protocol == NcclProtocol::ll ? 2 : 1;
+  return flags * facts.exchanged_share * static_cast<double>(question.bytes) /
+         constants.efa_thread.count() * us_per_second;
+}
+
 /// Of a ring's parts but the first, those that are not empty.
 double filled_parts(const NcclSystem& system, const NcclQuestion& question) {
   constexpr std::int64_t part_min = 16;                       // bytes, NcclConstants::small_parts
@@ -345,7 +355,8 @@ double nccl_measured_time(const NcclConstants& constants, const NcclSystem& syst
     alone.bus = traffic / seconds / bytes_per_second;
     moving = static_cast<double>(question.bytes) / (1e3 * nccl_bandwidth(real, alone, question));
   }
-  moving = std::max(moving, nccl_messages_in_turn(constants, system, question, facts));
+  moving = std::max({moving, nccl_messages_in_turn(constants, system, question, facts),
+                     exchange_time(constants, question, facts)});
   const bool copies = question.algorithm == NcclAlgorithm::ring &&
                       question.protocol == NcclProtocol::simple &&
                       facts.memory_bandwidth.count() > 0;

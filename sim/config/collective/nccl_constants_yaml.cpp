@@ -88,6 +88,7 @@ void read_nccl_release(Constants& from, NcclConstants& to) {
   from.read("rings_on_a_port", "", to.rings_on_a_port);
   from.read("nvlink_rings_on_a_port", "", to.nvlink_rings_on_a_port);
   from.read("socket_thread", "GB/s", to.socket_thread);
+  from.read("efa_thread", "GB/s", to.efa_thread);
 }
 
 void read_nccl_measured(Constants& from, NcclConstants& to) {
