@@ -23,8 +23,8 @@ void GroupReading::read(std::size_t phase) {
   read.is_rigid = reader.read(patterns_[at(read.pattern)], *read.phase);
   if (!read.is_rigid) return;
   read.rows = reader.rows();
-  read.bodies = std::move(reader).take_bodies();
-  read.classes = std::move(reader).take_classes();
+  read.bodies = reader.take_bodies();
+  read.classes = reader.take_classes();
 }
 
 void GroupReading::append(const Read& read, FlowGraph& graph) {

@@ -36,10 +36,10 @@ class PhaseReader {
 
   /// @return false where the phase is none of rings or pipelines that are rigid.
   bool read(const Pattern& pattern, const Phase& phase);
-  /// Its groups.
-  [[nodiscard]] std::vector<Body> take_bodies() && { return std::move(bodies_); }
-  /// Those of its flows.
-  [[nodiscard]] std::vector<FlowClass> take_classes() && { return std::move(classes_); }
+  /// Its groups, once.
+  [[nodiscard]] std::vector<Body> take_bodies() { return std::exchange(bodies_, {}); }
+  /// Those of its flows, once.
+  [[nodiscard]] std::vector<FlowClass> take_classes() { return std::exchange(classes_, {}); }
 
   /// What its links let through: a capacity, and how often each body passes.
   struct Row {
