@@ -166,6 +166,9 @@ struct Exchange {
   /// carries what the ports' connection_bandwidth allows.
   int connections = 1;
   Seconds startup{};  ///< beside the links' latency, once
+  /// What it carries in an iteration beside its worker's others from one kind of place to another;
+  /// only ratios count. 0: nothing. Worker sampling asks for it.
+  double load = 1;
 };
 
 /// Is shown one exchange after the other; each may be written over the one before it.

@@ -39,9 +39,10 @@ struct Job {
   const WorkerClasses* classes = nullptr;  ///< of a cluster with several types of GPUs
   std::vector<int> servers{};              ///< machine of each parameter server
   std::vector<InputSpec> uneven_inputs{};  ///< a rank at most once; some rank has inputs to the end
-  /// Of asynchronous workers so many are simulated at most; where there are more, evenly
+  /// Up to so many asynchronous workers are simulated one by one. Where there are more, evenly
   /// chosen ones stand for all (worker_sampling.hpp). At least 2.
   int independent_workers_max = 128;
+  int sampled_workers = 64;  ///< those, from 2 to independent_workers_max
   /// Families of groups beside those of the placement, numbered from families::own on, of this
   /// job's ranks: a ParallelLayout's. Only of synchronous workers.
   std::vector<GroupFamily> families{};

@@ -148,7 +148,7 @@ RunResult simulate_once(const Job& job, Lay lay) {
         UnsupportedConfiguration::Key::fidelity,
         fmt::format("fidelity 'step' of {} asynchronous ranks, of which {} stand for all; at most "
                     "{} are simulated each; use 'auto'",
-                    world_size, job.independent_workers_max, job.independent_workers_max));
+                    world_size, job.sampled_workers, job.independent_workers_max));
   }
   const WorkerSampling sampling(job, *strategy);
   strategy.reset();

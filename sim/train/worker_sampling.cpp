@@ -13,11 +13,12 @@
 namespace gradwire {
 namespace {
 
-/// Messages over each link, by their shares.
+/// What each link carries.
 using Load = std::vector<double>;
 
-/// What each worker sends to servers, and what it receives, is 1, evenly over the exchanges that it
-/// may use for that: a worker that asks one of many asks as often where there are fewer.
+/// What each worker sends to servers, and what it receives, is 1, spread by Exchange::load over the
+/// exchanges that it may use for that: a worker that asks one of many asks as often where there are
+/// fewer.
 Load load_of(const Strategy& strategy, const Job& job) {
   constexpr std::size_t places = 3;
   // A worker's exchanges from one kind of place to another.
@@ -30,16 +31,18 @@ Load load_of(const Strategy& strategy, const Job& job) {
   };
   std::vector<double> among(job.placement.size() * places * places, 0);
   strategy.visit_exchanges([&](const Exchange& exchange) {
-    if (takes_links(exchange, job.cluster, job.placement, job.servers)) ++among[way_of(exchange)];
+    if (exchange.load > 0 && takes_links(exchange, job.cluster, job.placement, job.servers)) {
+      among[way_of(exchange)] += exchange.load;
+    }
   });
   Load load(job.cluster.links().size(), 0);
   std::vector<LinkId> path;
   strategy.visit_exchanges([&](const Exchange& exchange) {
-    const double exchanges = among[way_of(exchange)];
-    visit_links(exchange, job.cluster, job.placement, job.servers, path,
-                [&](LinkId link, double share) {
-                  load[static_cast<std::size_t>(link)] += share / exchanges;
-                });
+    if (exchange.load == 0) return;
+    const double part = exchange.load / among[way_of(exchange)];
+    visit_links(
+        exchange, job.cluster, job.placement, job.servers, path,
+        [&](LinkId link, double share) { load[static_cast<std::size_t>(link)] += share * part; });
   });
   return load;
 }
@@ -63,8 +66,8 @@ std::vector<int> chosen_ranks(const Job& job, const Strategy& strategy) {
   std::size_t largest = 0;
   std::vector<std::vector<int>> units;  // whose ranks are chosen together
   for (const auto& [machine, ranks] : on_machine) largest = std::max(largest, ranks.size());
-  const bool together = 2 * largest <= static_cast<std::size_t>(job.independent_workers_max) &&
-                        !goes_to_servers(strategy);
+  const bool together =
+      2 * largest <= static_cast<std::size_t>(job.sampled_workers) && !goes_to_servers(strategy);
   for (const auto& [machine, ranks] : on_machine) {
     if (together) {
       units.push_back(ranks);
@@ -82,7 +85,7 @@ std::vector<int> chosen_ranks(const Job& job, const Strategy& strategy) {
     return slowest;
   };
   std::ranges::stable_sort(units, std::greater{}, slowest_of);
-  const int most = job.independent_workers_max / static_cast<int>(together ? largest : 1);
+  const int most = job.sampled_workers / static_cast<int>(together ? largest : 1);
   std::vector<int> chosen;
   for (int i = 0; i < most; ++i) {
     const int unit = chosen_rank(i, most, static_cast<int>(units.size()));
@@ -121,6 +124,7 @@ WorkerSampling::WorkerSampling(const Job& job, const Strategy& strategy)
            .classes = job.classes,
            .servers = job.servers,
            .independent_workers_max = job.independent_workers_max,
+           .sampled_workers = job.sampled_workers,
            .doubts = job.doubts} {
   assert(placement_.size() >= 2 && placement_.size() < job.placement.size());
   const Load before = load_of(strategy, all_);

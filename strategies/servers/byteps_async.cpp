@@ -111,6 +111,8 @@ Traits BytePsAsync::traits() const {
 std::vector<Exchange> BytePsAsync::exchanges() const {
   std::vector<Exchange> exchanges;
   const auto places = server_places(job_);
+  std::vector<Bytes> loads(places.size());
+  for (const BytePsTask& task : tasks_) loads[static_cast<std::size_t>(task.server)] += task.size;
   for (const Machine& machine : machines_) {
     const int root = machine.ranks.front();
     const auto size = static_cast<std::size_t>(switch_ranks(machine));
@@ -138,6 +140,7 @@ std::vector<Exchange> BytePsAsync::exchanges() const {
       push.name += fmt::format(" to server {}", server);
       push.phases[0].push_back({sum, places[server]});
       push.connections = options_.connections;
+      push.load = static_cast<double>(loads[server].count());
       exchanges.push_back(push);
       exchanges.push_back(
           reversed(push, fmt::format("{} from server {}", named("pull").name, server)));

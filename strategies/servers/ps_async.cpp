@@ -98,12 +98,17 @@ void PsAsync::visit_exchanges(const ExchangeVisit& visit) const {
     over.phases.front().front() = message;
     visit(over);
   };
+  std::vector<Bytes> loads(places_.size());
+  for (const VariableGroup& group : groups_) {
+    loads[static_cast<std::size_t>(group.server)] += group.size;
+  }
   std::string ends;
   for (int rank = 0; rank < job_.world_size; ++rank) {
     const Endpoint gpu = gpu_of(rank);
     for (std::size_t server = 0; server < places_.size(); ++server) {
       ends.clear();
       fmt::format_to(std::back_inserter(ends), FMT_COMPILE(" {}, server {}"), rank, server);
+      push.load = pull.load = static_cast<double>(loads[server].count());
       write(push, "push of worker", ends, {gpu, places_[server]});
       write(pull, "pull of worker", ends, {places_[server], gpu});
     }

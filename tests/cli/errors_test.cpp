@@ -40,7 +40,7 @@ TEST_CASE("A choice that cannot be simulated ends with 3 at the key that made it
       "run job.yaml --set strategy.name=ps_async --set cluster.nodes=33 --set run.fidelity=step");
   CHECK(sampled.code == 3);
   CHECK_THAT(sampled.err, Catch::ContainsSubstring("--set run.fidelity=step:1:14: fidelity 'step' "
-                                                   "of 132 asynchronous ranks, of which 128"));
+                                                   "of 132 asynchronous ranks, of which 64"));
   const auto table = place.run(
       "run job.yaml --set strategy.name=mg_wfbp --set strategy.table=10gbe "
       "--set cluster.gpus_per_node=3");
