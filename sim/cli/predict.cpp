@@ -8,6 +8,7 @@
 
 #include "sim/config/collective/machine_constants_yaml.hpp"
 #include "sim/report/metrics.hpp"
+#include "sim/train/timed_under.hpp"
 
 namespace gradwire::cli {
 
@@ -39,6 +40,16 @@ Job job_of(const config::Scenario& scenario) {
           .doubts = config::shipped_doubts()};
 }
 
+config::Scenario with_bare_compute(config::Scenario scenario) {
+  if (!scenario.timed_under) return scenario;
+  const config::TimedUnder& told = *scenario.timed_under;
+  scenario.profile = with_places(scenario, [&] {
+    return profile_timed_under(job_of(scenario), told.make_strategy, told.micro_batches, told.time);
+  });
+  scenario.timed_under.reset();
+  return scenario;
+}
+
 namespace {
 
 double mean_iteration(const RunResult& result) {
@@ -61,6 +72,9 @@ namespace {
 
 RunResult predict_job(const config::Scenario& scenario, bool record_spans, bool ignore_memory,
                       EngineMemo* memo = nullptr) {
+  if (scenario.timed_under) {
+    return predict_job(with_bare_compute(scenario), record_spans, ignore_memory, memo);
+  }
   Job job = job_of(scenario);
   job.engine.memo = memo;
   job.record_spans = record_spans;

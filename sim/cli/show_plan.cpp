@@ -84,7 +84,7 @@ std::vector<std::pair<int, std::string>> shown_iterations(const Phasing& phasing
 void show_plan(const std::string& file, const std::vector<std::string>& sets,
                const std::string& point, const std::string& svg) {
   const auto points = config::read_scenario(file, sets);
-  const config::Scenario& scenario = choose_point(points, point, file);
+  const config::Scenario scenario = with_bare_compute(choose_point(points, point, file));
   const Job whole = job_of(scenario);  // the view refers to it
   const JobView job = job_view(whole);
   const auto strategy = with_places(scenario, [&] { return scenario.make_strategy(job); });

@@ -156,6 +156,28 @@ void read_strategy_key(const ScenarioDocument& document, const YamlValue& yaml, 
   };
 }
 
+/// The strategy under which the profile's time was measured, where one is told.
+/// @param yaml  the document's, in our words.
+void read_iteration_strategy(const ScenarioDocument& document, const YamlValue& yaml,
+                             const std::vector<CompressorTable>& own_costs, Scenario& scenario) {
+  if (!scenario.timed_under) return;
+  const char* key = "iteration_strategy";
+  const YamlValue& told = *yaml.find("profile")->find(key);
+  Scenario alone = scenario;
+  read_strategy_key(document, yaml, YamlMap(told, key), own_costs, alone);
+  if (find_strategy(alone.strategy_name)->flags.servers) {
+    throw ConfigError(told.where,
+                      fmt::format("'{}' is '{}', which has servers; expected a strategy "
+                                  "without",
+                                  key, alone.strategy_name));
+  }
+  if (alone.strategy_name == "none") {
+    scenario.timed_under.reset();
+  } else {
+    scenario.timed_under->make_strategy = std::move(alone.make_strategy);
+  }
+}
+
 /// Where `key` of a mapping of the scenario stands, else the mapping itself; unknown without one.
 SourceLocation place_of(const YamlValue& yaml, const std::string& section,
                         std::initializer_list<const char*> keys) {
@@ -170,10 +192,12 @@ SourceLocation place_of(const YamlValue& yaml, const std::string& section,
 std::map<UnsupportedConfiguration::Key, SourceLocation> places_of(const YamlValue& yaml) {
   const SourceLocation strategy = place_of(yaml, "strategy", {"preset", "name"});
   const SourceLocation library = place_of(yaml, "collective", {"library"});
-  return {{UnsupportedConfiguration::Key::strategy, strategy},
-          {UnsupportedConfiguration::Key::library, library.file.empty() ? strategy : library},
-          {UnsupportedConfiguration::Key::cluster, place_of(yaml, "cluster", {})},
-          {UnsupportedConfiguration::Key::fidelity, place_of(yaml, "run", {"fidelity"})}};
+  return {
+      {UnsupportedConfiguration::Key::strategy, strategy},
+      {UnsupportedConfiguration::Key::library, library.file.empty() ? strategy : library},
+      {UnsupportedConfiguration::Key::cluster, place_of(yaml, "cluster", {})},
+      {UnsupportedConfiguration::Key::fidelity, place_of(yaml, "run", {"fidelity"})},
+      {UnsupportedConfiguration::Key::profile, place_of(yaml, "profile", {"iteration_strategy"})}};
 }
 
 /// @param yaml  the document's, in our words. @return the workers of the document's phase.
@@ -238,6 +262,7 @@ Scenario read_document(const ScenarioDocument& document, const std::string& file
   const std::vector<CompressorTable> own_costs = read_compressor_costs_key(map);
   if (training || map.has("strategy")) {
     read_strategy_key(document, yaml, map.require_map("strategy"), own_costs, scenario);
+    read_iteration_strategy(document, yaml, own_costs, scenario);
     if (const YamlValue* written = document.yaml.find("strategy")) {
       check_cluster_variables(*written, scenario.placement, scenario.warnings);
     }

@@ -30,11 +30,20 @@ struct ElasticStage {
   int retries = 0;  ///< WorkerChange's
 };
 
+/// A time of an iteration on one GPU that was measured under a strategy: the profile's, until what
+/// the strategy costs there is taken off.
+struct TimedUnder {
+  Seconds time{};
+  int micro_batches = 1;
+  std::function<std::unique_ptr<Strategy>(const JobView&)> make_strategy;
+};
+
 /// A scenario file read, checked and turned into domain types.
 struct Scenario {
   std::string label;  ///< of the point, "" for the file itself
   std::string name;
   std::optional<ComputeProfile> profile;  ///< absent only where the command needs none
+  std::optional<TimedUnder> timed_under;
   GpuSpec gpu;
   WorkerClasses classes;  ///< of ranks on other GPUs than those of rank 0
   std::shared_ptr<const Cluster> cluster;

@@ -14,7 +14,7 @@ namespace gradwire {
 /// 3).
 class UnsupportedConfiguration : public SimulationError {
  public:
-  enum class Key : std::uint8_t { strategy, library, cluster, fidelity };
+  enum class Key : std::uint8_t { strategy, library, cluster, fidelity, profile };
 
   UnsupportedConfiguration(Key key, const std::string& message)
       : SimulationError(message), key_(key) {}

@@ -163,8 +163,12 @@ config::Scenario scenario_of(const TrainingFile& file, const TrainingRow& row,
       changes.back().where = value.constant->where;
     }
   }
-  config::Scenario scenario = config::read_scenario(file.scenario, changes);
-  if (row.single_gpu == 0 && factor == 1) return scenario;
+  if (row.single_gpu == 0 && factor == 1) return config::read_scenario(file.scenario, changes);
+  std::vector<config::Override> untimed = changes;  // read for the batch, or for its own time
+  std::erase_if(untimed, [](const config::Override& one) {
+    return one.path.starts_with("profile.iteration_strategy");
+  });
+  const config::Scenario scenario = config::read_scenario(file.scenario, untimed);
   const double own = row.single_gpu > 0 ? scenario.profile->batch_per_gpu / row.single_gpu
                                         : scenario.profile->iteration.count();
   changes.push_back(change("profile.iteration_time", fmt::format("{:.6f} ms", 1e3 * own * factor)));

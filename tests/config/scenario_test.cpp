@@ -108,6 +108,28 @@ TEST_CASE_METHOD(ConfigFixture, "a time of several micro-batches has one step of
                         "'iteration_micro_batches' without 'iteration_time'; expected both"));
 }
 
+TEST_CASE_METHOD(ConfigFixture, "a known time may be of a strategy on one GPU",
+                 "[config][scenario]") {
+  const std::string file = write(good);
+  const auto read = [&](const std::string& strategy) {
+    return read_scenario(
+        file, {"profile.iteration_time=20 ms", "profile.iteration_strategy=" + strategy});
+  };
+  const auto under = read("{name: ddp, bucket_cap: 1 MiB}").front().timed_under;
+  REQUIRE(under);
+  CHECK(under->time.count() == Approx(0.020));
+  CHECK(under->micro_batches == 1);
+  CHECK(!read("{name: none}").front().timed_under);
+  CHECK_THROWS_WITH(read("{name: ps_sync}"),
+                    Catch::Matchers::EndsWith("'iteration_strategy' is 'ps_sync', which has "
+                                              "servers; expected a strategy without"));
+  CHECK_THROWS_WITH(read("{name: ddp, bucket: 1 MiB}"),
+                    Catch::Matchers::EndsWith("did you mean 'bucket_cap'?"));
+  CHECK_THROWS_WITH(
+      read_scenario(file, {"profile.iteration_strategy={name: ddp}"}),
+      Catch::Matchers::EndsWith("'iteration_strategy' without 'iteration_time'; expected both"));
+}
+
 TEST_CASE_METHOD(ConfigFixture, "what the models were not made for is reported as a warning",
                  "[config][scenario]") {
   const auto warnings = [&](const std::string& set) {

@@ -11,6 +11,7 @@
 #include "sim/config/profile/analytic_key.hpp"
 #include "sim/config/profile/length_bins.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
+#include "sim/config/strategy/strategy_catalogue.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/models/mean_profile.hpp"
 
@@ -85,10 +86,13 @@ void warn_of_time(const ComputeProfile& profile, Seconds told, std::vector<Warni
                    profile.gpu)});
 }
 
+constexpr const char* iteration_strategy = "iteration_strategy";
+
 /// What somebody knows of an iteration on one GPU.
 struct KnownTime {
   std::optional<Seconds> time;
   int micro_batches = 1;
+  bool under_strategy = false;
 };
 
 const Fields<KnownTime>& time_fields() {
@@ -110,9 +114,10 @@ ComputeProfile read_mapping(const YamlValue& value, KnownTime& known,
   ComputeProfile profile =
       map.has("file") ? read_file_profile(map, warnings) : read_model_profile(map, warnings);
   time_fields().read(map, known);
-  if (!known.time && map.has("iteration_micro_batches")) {
-    map.fail("iteration_micro_batches",
-             "'iteration_micro_batches' without 'iteration_time'; expected both");
+  known.under_strategy = map.find(iteration_strategy) != nullptr;  // read with the strategies
+  for (const char* key : {"iteration_micro_batches", iteration_strategy}) {
+    if (known.time || !map.has(key)) continue;
+    map.fail(key, fmt::format("'{}' without 'iteration_time'; expected both", key));
   }
   override_overlap(map, profile);
   module_fields().read(map, profile);
@@ -120,9 +125,9 @@ ComputeProfile read_mapping(const YamlValue& value, KnownTime& known,
   return profile;
 }
 
-ComputeProfile read_profile_mapping(const YamlValue& value, std::vector<Warning>& warnings) {
+ComputeProfile read_profile_mapping(const YamlValue& value, KnownTime& known,
+                                    std::vector<Warning>& warnings) {
   std::vector<WeightedProfile> bins;
-  KnownTime known;
   std::vector<Warning> of_bin;  // each says the same
   for (const LengthBin& bin : length_bins(value)) {
     of_bin.clear();
@@ -143,6 +148,10 @@ Section profile_section() {
   for (const auto& more : {time_fields().keys(), module_fields().keys()}) {
     section.keys.insert(section.keys.end(), more.begin(), more.end());
   }
+  section.keys.push_back({iteration_strategy, "none",
+                          "strategy under which this time was measured, on one GPU: what it costs "
+                          "there is taken off; only beside it",
+                          mapping_of(strategy_section)});
   section.keys.push_back({"overlap", "counted from the GPU",
                           "times as long as device work takes beside a collective: for all, or by "
                           "kind",
@@ -164,7 +173,9 @@ void read_profile_key(YamlMap& scenario, Scenario& result) {
                                     value.text));
     }
   } else {
-    result.profile = read_profile_mapping(value, result.warnings);
+    KnownTime known;
+    result.profile = read_profile_mapping(value, known, result.warnings);
+    if (known.under_strategy) result.timed_under = {*known.time, known.micro_batches, {}};
   }
   if (result.profile->tensor_count() == 0) {
     result.warnings.push_back(
