@@ -64,7 +64,8 @@ Pass pass_of_pair(const Segments& segments, Seconds latency) {
 
 GlooLibrary::GlooLibrary(std::shared_ptr<const Cluster> cluster, const GlooOptions& options)
     : cluster_(std::move(cluster)), options_(options) {
-  assert(cluster_ && options_.constants.segment_max.count() > 0);
+  assert(cluster_ && options_.constants.segment_max.count() > 0 &&
+         options_.constants.loopback.count() > 0);
   copy_rate_ = slowest_host_copy(*cluster_);
 }
 
@@ -96,12 +97,17 @@ CollectiveChoice GlooLibrary::choose(std::span<const Pattern> patterns, Bytes si
   if (options_.tensors_on_gpu) {
     cost.startup = host_copies(pattern.kind, pattern.ranks, size, copy_rate_);
   }
+  const BytesPerSecond loopback = options_.constants.loopback;
+  const Seconds inside = facts.ways[0].inside;
   Seconds hop = latency;  // of a step beside its bytes
   if (pattern.kind != CollectiveKind::broadcast) {
     // Phase 0 is a ring of n-1 steps; the second phase of an all-reduce is another one.
     const Seconds part =
         (1.0 / (pattern.ranks - 1)) * (static_cast<double>(size.count()) * facts.per_byte[0]);
-    const Segments segments = cut(options_, pattern.kind, pattern.ranks, size, part);
+    const Seconds in_kernel =
+        inside > Seconds{} ? (1.0 / pattern.ranks) * (size / loopback) : Seconds{};
+    const Segments segments =
+        cut(options_, pattern.kind, pattern.ranks, size, std::max(part, in_kernel));
     const bool is_pair = pattern.kind == CollectiveKind::all_gather && pattern.ranks == 2;
     const Pass first = is_pair ? pass_of_pair(segments, latency)
                                : pass(segments, reduces_values(pattern.kind), latency);
@@ -120,8 +126,12 @@ CollectiveChoice GlooLibrary::choose(std::span<const Pattern> patterns, Bytes si
       cost.startup += std::max(Seconds{}, latency - hop);
     }
   }
-  cost.hop_nvlink = hop - facts.latency[0];
-  cost.hop_pcie = hop - facts.latency[1];
+  Seconds hop_inside = hop;
+  if (pattern.kind == CollectiveKind::broadcast && inside > Seconds{}) {
+    hop_inside += std::max(Seconds{}, size / loopback - static_cast<double>(size.count()) * inside);
+  }
+  cost.hop_nvlink = hop_inside - facts.latency[0];
+  cost.hop_pcie = hop_inside - facts.latency[1];
   cost.hop_network = hop - facts.latency[2];
   return {0, cost};
 }

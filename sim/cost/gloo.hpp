@@ -17,6 +17,9 @@ struct GlooConstants {
   /// less.
   int worker_threads = 1;
   Bytes segment_max;
+  /// What a connection between two processes of one machine carries each way while both ways are in
+  /// use: the kernel copies in and out of the loopback in Gloo's one thread for each process.
+  BytesPerSecond loopback;
 };
 
 struct GlooOptions {
@@ -37,7 +40,8 @@ struct GlooOptions {
 /// two are in flight. A step of the ring, which moves one part, takes
 ///   max(k t, k/2 (t + a)),  t = a segment on the wire, or in a core that adds it up if that takes
 ///                               longer; a = latency of the links + step:
-/// latency is hidden as soon as a segment takes longer than it. Each pass around the ring ends with
+/// latency is hidden as soon as a segment takes longer than it. Between ranks of one machine the
+/// wire is the loopback, where that is slower than the links. Each pass around the ring ends with
 /// min(a, t) more.
 ///
 /// All-gather of two ranks: (k + 1) t + 2 a. Each posts "ready to receive" a half behind having
@@ -47,7 +51,7 @@ struct GlooOptions {
 /// the times, which ranks of a job do not (results/reference/collectives.yaml).
 class GlooLibrary final : public CollectiveLibrary {
  public:
-  /// REQUIRES: not null; a segment_max above 0.
+  /// REQUIRES: not null; a segment_max and a loopback above 0.
   GlooLibrary(std::shared_ptr<const Cluster> cluster, const GlooOptions& options);
 
   /// @throws SimulationError for what ProcessGroupGloo does not have, and as plan_rank_ring.

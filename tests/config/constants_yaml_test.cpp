@@ -22,7 +22,8 @@ std::string gloo(const std::string& constants) {
 constexpr const char* step = "  step: {value: 20, unit: us, source: guess}\n";
 constexpr const char* others =
     "  worker_threads: {value: 2, source: guess}\n"
-    "  segment_max: {value: 1, unit: MiB, source: guess}\n";
+    "  segment_max: {value: 1, unit: MiB, source: guess}\n"
+    "  loopback: {value: 3, unit: GB/s, source: guess}\n";
 
 std::string error_of(const std::string& text) {
   return test::refusal_of([&] { return read_constants(parse_yaml(text, "x.yaml")); });

@@ -16,6 +16,7 @@ void read_gloo_constants(Constants& from, GlooConstants& to) {
   from.read("step", "us", to.step);
   from.read("worker_threads", "", to.worker_threads);
   from.read("segment_max", "MiB", to.segment_max);
+  from.read("loopback", "GB/s", to.loopback);
 }
 
 MpiConstants shipped_mpi() {
