@@ -58,7 +58,7 @@ void FairRates::share_turns(double now, double window) {
 void FairRates::give_shares(double now, double window) {
   std::erase_if(lagging_, [&](std::uint32_t index) {
     Turns& turns = turns_[index];
-    set_capacity(turns.others, turns.share.next(now, window));
+    set_capacity(turns.others, std::min(turns.share.next(now, window), turns.most));
     if (!std::exchange(turns.moved, true)) moved_.push_back(index);
     turns.lags = window > 0 && !turns.share.is_level();
     return !turns.lags;

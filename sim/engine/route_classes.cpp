@@ -6,6 +6,7 @@
 #include <functional>
 #include <iterator>
 #include <numeric>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -155,8 +156,11 @@ std::vector<std::uint32_t> RouteClasses::pair_rows(const FlowProblem& problem,
       if (dropped[use.row] || !by_others[use.row] || turns_of[use.row] != no_turns) continue;
       turns_of[use.row] = static_cast<std::uint32_t>(turns.size());
       const double both = capacity[use.row];
-      turns.push_back({use.row, static_cast<std::uint32_t>(capacity.size()), both,
-                       1.0 / problem.parts_of(use.row)});
+      turns.push_back({.others = use.row,
+                       .copies = static_cast<std::uint32_t>(capacity.size()),
+                       .capacity = both,
+                       .most = both,
+                       .port = 1.0 / problem.parts_of(use.row)});
       capacity.push_back(both);
     }
   }
@@ -200,12 +204,47 @@ RouteClasses::RouteClasses(const FlowProblem& problem) : capacity(problem.capaci
     for (const RowUse& use : *routes.back()) ++used_by[use.row];
     most.push_back(copies ? narrowest(problem, column) : Transport::no_cap);
   }
-  split_uses(routes, used_by, turns_of);
+  split_uses(routes, used_by, turns_of, merge_series(routes, used_by, turns_of));
+}
+
+std::vector<bool> RouteClasses::merge_series(const std::vector<const std::vector<RowUse>*>& routes,
+                                             const std::vector<std::uint32_t>& used_by,
+                                             const std::vector<std::uint32_t>& turns_of) {
+  // By `turns`: of the rows that pass as many routes, those that are on all of its routes so far.
+  std::vector<std::optional<std::vector<std::uint32_t>>> beside(turns.size());
+  for (const auto* route : routes) {
+    for (const RowUse& use : *route) {
+      const std::uint32_t number = use.row < turns_of.size() ? turns_of[use.row] : no_turns;
+      if (number == no_turns || used_by[use.row] == 1) continue;
+      std::vector<std::uint32_t> like;
+      for (const RowUse& other : *route) {
+        const bool alike = used_by[other.row] == used_by[use.row] && other.weight == use.weight;
+        if (alike && turns_of[other.row] == no_turns) like.push_back(other.row);
+      }
+      if (!beside[number]) {
+        beside[number] = std::move(like);
+      } else {
+        std::erase_if(*beside[number], [&](std::uint32_t row) {
+          return std::ranges::find(like, row) == like.end();
+        });
+      }
+    }
+  }
+  std::vector<bool> merged(capacity.size(), false);
+  for (std::size_t number = 0; number < turns.size(); ++number) {
+    for (const std::uint32_t row : beside[number].value_or(std::vector<std::uint32_t>())) {
+      turns[number].most = std::min(turns[number].most, capacity[row]);
+      merged[row] = true;
+    }
+    capacity[turns[number].others] = turns[number].most;
+  }
+  return merged;
 }
 
 void RouteClasses::split_uses(const std::vector<const std::vector<RowUse>*>& routes,
                               const std::vector<std::uint32_t>& used_by,
-                              const std::vector<std::uint32_t>& turns_of) {
+                              const std::vector<std::uint32_t>& turns_of,
+                              const std::vector<bool>& merged) {
   const auto takes_turns = [&](std::uint32_t row) {
     return row >= turns_of.size() || turns_of[row] != no_turns;
   };
@@ -215,7 +254,7 @@ void RouteClasses::split_uses(const std::vector<const std::vector<RowUse>*>& rou
     for (const RowUse& use : *route) {
       if (used_by[use.row] == 1 && !takes_turns(use.row)) {
         through = std::min(through, capacity[use.row] / use.weight);
-      } else {
+      } else if (!merged[use.row]) {
         uses.push_back(use);
       }
     }
