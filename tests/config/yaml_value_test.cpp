@@ -8,7 +8,9 @@
 #include <string>
 #include <thread>
 
+#include "sim/config/yaml/loaded_yaml.hpp"
 #include "tests/catch.hpp"
+#include "tests/scratch_folder.hpp"
 
 using namespace gradwire;
 using namespace gradwire::config;
@@ -122,4 +124,27 @@ TEST_CASE("a pipe gives what it gave whenever it is asked again", "[config][yaml
   CHECK(to_text(first) == "{a: 1}");
   CHECK(to_text(load_yaml(pipe.string())) == "{a: 1}");  // opened again, it would wait for a writer
   fs::remove(pipe);
+}
+
+namespace {
+
+int times_read = 0;
+
+std::string counted_text(const YamlValue& document) {
+  ++times_read;
+  return document.find("a")->text;
+}
+
+}  // namespace
+
+TEST_CASE("what was made of a file stands as long as its text does", "[config][yaml]") {
+  const test::ScratchFolder folder;
+  const std::string file = folder.write("a: 1\n", "f.yaml");
+  times_read = 0;
+  CHECK(read_once<counted_text>(file) == "1");
+  CHECK(read_once<counted_text>(file) == "1");
+  CHECK(times_read == 1);
+  CHECK(folder.write("a: 2\n", "f.yaml") == file);
+  CHECK(read_once<counted_text>(file) == "2");
+  CHECK(times_read == 2);
 }

@@ -345,8 +345,7 @@ AnalyticJob read_analytic_job(YamlMap& map) {
 
 ComputeProfile read_model_profile(YamlMap& map, std::vector<Warning>& warnings) {
   if (const auto name = recorded_name(map)) {
-    ComputeProfile recorded =
-        read_profile(loaded_yaml(data_file(DataKind::profile, *name).string()));
+    ComputeProfile recorded = read_once<read_profile>(data_file(DataKind::profile, *name).string());
     const GpuSpec gpu = shipped_gpu(recorded.gpu, {});
     warn_without_tf32(gpu, recorded.dtype, map, warnings);
     recorded = with_batch(std::move(recorded), gpu, map.require<int>("batch_per_gpu"));
@@ -376,7 +375,7 @@ ComputeProfile read_model_profile(YamlMap& map, std::vector<Warning>& warnings) 
 
 ComputeProfile read_file_profile(YamlMap& map, std::vector<Warning>& warnings) {
   const YamlValue& file = map.require_value("file", "a name that 'gradwire list profiles' shows");
-  ComputeProfile profile = read_profile(loaded_yaml(find_data(DataKind::profile, file, "file")));
+  ComputeProfile profile = read_once<read_profile>(find_data(DataKind::profile, file, "file"));
   if (profile.is_shape()) return read_shape(map, std::move(profile));
   if (!map.has("gpu") && !map.has("batch_per_gpu") && !map.has("dtype")) return profile;
   const GpuSpec from = shipped_gpu(profile.gpu, file.where);

@@ -163,8 +163,8 @@ EfficiencyTable like_table(const WrittenType& type, int depth) {
   factors.products = type.products.value_or(factors.convolutions);
   factors.flash = type.products ? 1 : factors.convolutions;
   factors.memory = type.memory.value_or(1);
-  const WrittenTypes other =
-      read_types(loaded_yaml(data_file(DataKind::efficiencies, like.name).string()));
+  const WrittenTypes& other =
+      read_once<read_types>(data_file(DataKind::efficiencies, like.name).string());
   const auto found =
       std::ranges::find(other.types, like.dtype, &std::pair<std::string, WrittenType>::first);
   if (found == other.types.end()) {

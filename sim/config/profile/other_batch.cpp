@@ -28,7 +28,7 @@ std::optional<ComputeProfile> other_batch(const ComputeProfile& profile, int bat
   std::optional<ComputeProfile> nearest;
   for (const std::string& name : data_names(DataKind::profile)) {
     if (!name.starts_with(prefix)) continue;
-    ComputeProfile other = read_profile(loaded_yaml(data_file(DataKind::profile, name).string()));
+    ComputeProfile other = read_once<read_profile>(data_file(DataKind::profile, name).string());
     const bool comparable = other.batch_per_gpu != profile.batch_per_gpu &&
                             other.layers.size() == profile.layers.size();
     const bool nearer = !nearest || std::abs(other.batch_per_gpu - batch) <

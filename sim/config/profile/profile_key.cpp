@@ -165,7 +165,7 @@ void read_profile_key(YamlMap& scenario, Scenario& result) {
   const YamlValue& value =
       scenario.require_value("profile", "a name that 'gradwire list profiles' shows");
   if (value.kind != YamlValue::Kind::map) {
-    result.profile = read_profile(loaded_yaml(find_data(DataKind::profile, value, "profile")));
+    result.profile = read_once<read_profile>(find_data(DataKind::profile, value, "profile"));
     if (result.profile->is_shape()) {
       throw ConfigError(value.where,
                         fmt::format("'{0}' gives only ratios of times; expected {{file: {0}, gpu: "

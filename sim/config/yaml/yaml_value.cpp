@@ -310,18 +310,22 @@ YamlValue load_yaml(const std::string& file) {
   return loaded_yaml(file);
 }
 
-const YamlValue& loaded_yaml(const std::string& file) {
+std::shared_ptr<const YamlValue> shared_yaml(const std::string& file) {
   // Parsing takes ten times as long as simulating 1024 ranks, and the points of a sweep share their
   // files: what was parsed stands as long as the text is the same.
-  static std::map<std::string, std::pair<std::string, YamlValue>> parsed;
+  static std::map<std::string, std::pair<std::string, std::shared_ptr<const YamlValue>>> parsed;
   const auto known = parsed.find(file);
   if (known != parsed.end() && is_pipe(file)) return known->second.second;
   std::string text = read_bytes(file, "a readable YAML file", yaml_bytes);
   ReadFiles::note(file, text);
   if (known != parsed.end() && known->second.first == text) return known->second.second;
-  YamlValue value = parse_yaml(text, file);
+  auto value = std::make_shared<const YamlValue>(parse_yaml(text, file));
   return parsed.insert_or_assign(file, std::pair(std::move(text), std::move(value)))
       .first->second.second;
+}
+
+const YamlValue& loaded_yaml(const std::string& file) {
+  return *shared_yaml(file);  // kept there
 }
 
 }  // namespace gradwire::config
