@@ -130,6 +130,17 @@ struct UsesHash {
   }
 };
 
+/// Of a route's rows those that as many routes pass as one of them, and that it loads as much.
+std::vector<std::uint32_t> rows_like(const RowUse& use, const std::vector<RowUse>& route,
+                                     const std::vector<std::uint32_t>& used_by) {
+  std::vector<std::uint32_t> rows;
+  for (const RowUse& other : route) {
+    const bool is_like = used_by[other.row] == used_by[use.row] && other.weight == use.weight;
+    if (is_like) rows.push_back(other.row);
+  }
+  return rows;
+}
+
 /// What the narrowest of a column's rows lets through.
 double narrowest(const FlowProblem& problem, std::size_t column) {
   double most = Transport::no_cap;
@@ -216,11 +227,7 @@ std::vector<bool> RouteClasses::merge_series(const std::vector<const std::vector
     for (const RowUse& use : *route) {
       const std::uint32_t number = use.row < turns_of.size() ? turns_of[use.row] : no_turns;
       if (number == no_turns || used_by[use.row] == 1) continue;
-      std::vector<std::uint32_t> like;
-      for (const RowUse& other : *route) {
-        const bool alike = used_by[other.row] == used_by[use.row] && other.weight == use.weight;
-        if (alike && turns_of[other.row] == no_turns) like.push_back(other.row);
-      }
+      std::vector<std::uint32_t> like = rows_like(use, *route, used_by);
       if (!beside[number]) {
         beside[number] = std::move(like);
       } else {
@@ -233,6 +240,7 @@ std::vector<bool> RouteClasses::merge_series(const std::vector<const std::vector
   std::vector<bool> merged(capacity.size(), false);
   for (std::size_t number = 0; number < turns.size(); ++number) {
     for (const std::uint32_t row : beside[number].value_or(std::vector<std::uint32_t>())) {
+      if (turns_of[row] != no_turns) continue;
       turns[number].most = std::min(turns[number].most, capacity[row]);
       merged[row] = true;
     }
