@@ -55,8 +55,11 @@ struct EngineOptions {
   /// Another transport in the place of SimGrid and of our own: the tests' oracle.
   std::function<std::unique_ptr<Transport>(const FlowProblem&)> transport{};
   /// Use our own solver with this slack (incremental_transport.hpp), however small the problem is;
-  /// nothing: only for thousands of columns, and with slack for tens of thousands.
+  /// nothing: only for thousands of columns, and with slack where exact rates take too long.
   std::optional<double> slack{};
+  /// How many groups of gradients move in an iteration (Strategy::plan); is asked for where
+  /// thousands of columns may be too many for exact rates. Null: any number.
+  std::function<std::size_t()> groups{};
   /// Where the plan (engine_plan.hpp) is looked for, and kept; null: nowhere.
   EngineMemo* memo = nullptr;
 };

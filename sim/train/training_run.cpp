@@ -20,6 +20,14 @@
 namespace gradwire {
 namespace {
 
+/// Groups of gradients that move in an iteration.
+std::size_t groups_of(const std::vector<StrategyInstance>& instances) {
+  std::size_t groups = 0;
+  for (const auto& instance : instances) groups += instance.strategy->plan(0).size();
+  return groups;
+}
+
+/// @param instances  outlive what is made of the options.
 EngineOptions engine_options(const Job& job, const std::vector<StrategyInstance>& instances,
                              bool at_once) {
   EngineOptions options = job.engine;
@@ -29,6 +37,8 @@ EngineOptions engine_options(const Job& job, const std::vector<StrategyInstance>
   });
   options.one_at_a_time = !at_once && job.library.concurrent_collectives() == 1;
   options.library_sets_times = job.library.sets_times();
+  const bool independent = instances.front().traits.independent_workers;
+  if (!independent) options.groups = [&instances] { return groups_of(instances); };
   return options;
 }
 

@@ -1,7 +1,11 @@
 #include "sim/engine/engine.hpp"
 
+#include <cstddef>
+#include <functional>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/catch.hpp"
 #include "tests/engine/toy_cluster.hpp"
@@ -127,6 +131,25 @@ TEST_CASE("An engine runs on after it has come to rest", "[engine]") {
   REQUIRE(ends.size() == 2);
   CHECK(ends[0] == Approx(1).epsilon(1e-12));
   CHECK(ends[1] == Approx(5).epsilon(1e-12));
+}
+
+TEST_CASE("Above 5000 columns rates are exact up to 3.2 million groups of gradients x columns",
+          "[engine]") {
+  std::vector<Pattern> messages;  // 72 x 71 = 5112, each between a pair of its own
+  for (int from = 0; from < 72; ++from) {
+    for (int to = 0; to < 72; ++to) {
+      if (from != to) messages.push_back(toy::pairs({{from, to}}));
+    }
+  }
+  const auto is_exact = [&](std::function<std::size_t()> groups) {
+    const EngineOptions options{.fidelity = Fidelity::fluid, .groups = std::move(groups)};
+    const auto engine = make_engine(toy::star(72, 1e9, 0), messages, options);
+    CHECK(engine->network().stats().flow_classes == 5112);
+    return engine->network().stats().why.find("% of their time late") == std::string::npos;
+  };
+  CHECK(is_exact([] { return 625U; }));  // 3.2e6 / 5112 = 625.98
+  CHECK_FALSE(is_exact([] { return 626U; }));
+  CHECK_FALSE(is_exact({}));
 }
 
 }  // namespace
