@@ -13,7 +13,7 @@
 namespace gradwire::cli {
 
 EngineOptions engine_options(const config::Scenario& scenario) {
-  EngineOptions options;
+  EngineOptions options{.refuses_inexact = true};
   const bool fluid = scenario.run.fidelity == "fluid" || scenario.run.fidelity == "bracket";
   if (fluid) options.fidelity = Fidelity::fluid;
   if (scenario.run.fidelity == "coupled") options.fidelity = Fidelity::coupled;

@@ -43,6 +43,9 @@ struct EngineOptions {
   /// A collective alone takes what its library says (CollectiveLibrary::sets_times()), not what its
   /// messages take.
   bool library_sets_times = true;
+  /// `fluid` and `coupled` are refused where they are known to differ from `step`, which is taken
+  /// by itself there.
+  bool refuses_inexact = false;
   /// At most one transfer is in flight at any time: what different phases share does not matter,
   /// and each is reduced by itself; SimGrid is not asked.
   bool one_at_a_time = false;

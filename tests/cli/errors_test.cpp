@@ -155,6 +155,25 @@ TEST_CASE("More messages than step takes end with 3 at the key that asks for the
   CHECK_FALSE(place.has("r.json"));
 }
 
+TEST_CASE("Fluids where they are known to differ from messages end with 3 at the key that asks",
+          "[cli][errors]") {
+  const Workplace place("refused");
+  place.write("job.yaml", scenario());
+  const std::string byteps =
+      "run job.yaml --set cluster.node=pcie3_8x_v100 --set cluster.nodes=2 "
+      "--set cluster.gpus_per_node=8 "
+      "--set strategy.name=byteps --set run.fidelity=";
+  for (const std::string fidelity : {"fluid", "coupled", "bracket"}) {
+    const auto run = place.run(byteps + fidelity + " --json r.json");
+    CHECK(run.code == 3);
+    CHECK_THAT(run.err, Catch::ContainsSubstring("--set run.fidelity=" + fidelity +
+                                                 ":1:14: flows as fluids are up to 4.5 % off"));
+    CHECK_THAT(run.err, Catch::ContainsSubstring("use 'step', or 'auto'"));
+    CHECK_FALSE(place.has("r.json"));
+  }
+  CHECK(place.run(byteps + "step").code == 0);
+}
+
 TEST_CASE("Every command has help with an example", "[cli][help]") {
   const Workplace place("help");
   const std::string command =

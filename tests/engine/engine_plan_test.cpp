@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "sim/core/refusal.hpp"
 #include "tests/catch.hpp"
 #include "tests/engine/toy_cluster.hpp"
 
@@ -67,6 +68,12 @@ TEST_CASE("Where a ring within machines meets a NIC's messages on PCIe every mes
   CHECK(chosen({0, 2}) == Fidelity::fluid);
   CHECK(chosen({0, 1}, {.one_at_a_time = true}) == Fidelity::fluid);
   CHECK(chosen({0, 1}, {.fidelity = Fidelity::fluid}) == Fidelity::fluid);
+  for (const Fidelity asked : {Fidelity::fluid, Fidelity::coupled}) {
+    const EngineOptions options{.fidelity = asked, .refuses_inexact = true};
+    CHECK_THROWS_AS(chosen({0, 1}, options), UnsupportedConfiguration);
+    CHECK_NOTHROW(chosen({0, 2}, options));
+  }
+  CHECK(chosen({0, 1}, {.fidelity = Fidelity::step, .refuses_inexact = true}) == Fidelity::step);
   links[0].kind = LinkKind::nvlink;  // which both pass
   CHECK(chosen({0, 1}) == Fidelity::fluid);
 
