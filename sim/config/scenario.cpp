@@ -166,10 +166,9 @@ void read_iteration_strategy(const ScenarioDocument& document, const YamlValue& 
   Scenario alone = scenario;
   read_strategy_key(document, yaml, YamlMap(told, key), own_costs, alone);
   if (find_strategy(alone.strategy_name)->flags.servers) {
-    throw ConfigError(told.where,
-                      fmt::format("'{}' is '{}', which has servers; expected a strategy "
-                                  "without",
-                                  key, alone.strategy_name));
+    throw ConfigError(
+        told.where, fmt::format("'{}' is '{}', which has servers; expected a strategy without", key,
+                                alone.strategy_name));
   }
   if (alone.strategy_name == "none") {
     scenario.timed_under.reset();

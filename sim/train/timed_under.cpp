@@ -53,7 +53,8 @@ ComputeProfile profile_timed_under(const Job& job, const StrategyFactory& strate
     took = steady_iteration(alone, std::move(made), iterations);
     const double ratio = known / took;
     if (std::abs(ratio - 1) <= close_enough) return profile;
-    profile = scaled_to(std::move(profile), ratio * profile.iteration);
+    const Seconds next = ratio * profile.iteration;
+    profile = scaled_to(std::move(profile), next);
   }
   refuse(
       fmt::format("{:.4g} ms are told of one GPU, where the host alone takes {:.4g} under it; "
