@@ -60,6 +60,13 @@ Pass pass_of_pair(const Segments& segments, Seconds latency) {
   return {.step = (count + 1) * segments.wire + latency, .tail = latency};
 }
 
+/// What each process sends of it through the kernel.
+Seconds in_kernel(const Pattern& pattern, Bytes size, BytesPerSecond loopback) {
+  double share = 0;
+  for (const Phase& phase : pattern.phases) share += phase.flows.front().share;
+  return share * (size / loopback);
+}
+
 }  // namespace
 
 GlooLibrary::GlooLibrary(std::shared_ptr<const Cluster> cluster, const GlooOptions& options)
@@ -97,17 +104,14 @@ CollectiveChoice GlooLibrary::choose(std::span<const Pattern> patterns, Bytes si
   if (options_.tensors_on_gpu) {
     cost.startup = host_copies(pattern.kind, pattern.ranks, size, copy_rate_);
   }
-  const BytesPerSecond loopback = options_.constants.loopback;
-  const Seconds inside = facts.ways[0].inside;
+  const bool leaves = facts.ways[0].across > Seconds{};
+  if (!leaves) cost.startup += in_kernel(pattern, size, options_.constants.loopback);
   Seconds hop = latency;  // of a step beside its bytes
   if (pattern.kind != CollectiveKind::broadcast) {
     // Phase 0 is a ring of n-1 steps; the second phase of an all-reduce is another one.
     const Seconds part =
         (1.0 / (pattern.ranks - 1)) * (static_cast<double>(size.count()) * facts.per_byte[0]);
-    const Seconds in_kernel =
-        inside > Seconds{} ? (1.0 / pattern.ranks) * (size / loopback) : Seconds{};
-    const Segments segments =
-        cut(options_, pattern.kind, pattern.ranks, size, std::max(part, in_kernel));
+    const Segments segments = cut(options_, pattern.kind, pattern.ranks, size, part);
     const bool is_pair = pattern.kind == CollectiveKind::all_gather && pattern.ranks == 2;
     const Pass first = is_pair ? pass_of_pair(segments, latency)
                                : pass(segments, reduces_values(pattern.kind), latency);
@@ -126,12 +130,8 @@ CollectiveChoice GlooLibrary::choose(std::span<const Pattern> patterns, Bytes si
       cost.startup += std::max(Seconds{}, latency - hop);
     }
   }
-  Seconds hop_inside = hop;
-  if (pattern.kind == CollectiveKind::broadcast && inside > Seconds{}) {
-    hop_inside += std::max(Seconds{}, size / loopback - static_cast<double>(size.count()) * inside);
-  }
-  cost.hop_nvlink = hop_inside - facts.latency[0];
-  cost.hop_pcie = hop_inside - facts.latency[1];
+  cost.hop_nvlink = hop - facts.latency[0];
+  cost.hop_pcie = hop - facts.latency[1];
   cost.hop_network = hop - facts.latency[2];
   return {0, cost};
 }

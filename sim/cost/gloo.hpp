@@ -17,8 +17,8 @@ struct GlooConstants {
   /// less.
   int worker_threads = 1;
   Bytes segment_max;
-  /// What a connection between two processes of one machine carries each way while both ways are in
-  /// use: the kernel copies in and out of the loopback in Gloo's one thread for each process.
+  /// At which a process passes what it sends to others of its machine through the kernel, while as
+  /// much comes in: Gloo has one thread in each for the copies out of and into the loopback.
   BytesPerSecond loopback;
 };
 
@@ -40,9 +40,9 @@ struct GlooOptions {
 /// two are in flight. A step of the ring, which moves one part, takes
 ///   max(k t, k/2 (t + a)),  t = a segment on the wire, or in a core that adds it up if that takes
 ///                               longer; a = latency of the links + step:
-/// latency is hidden as soon as a segment takes longer than it. Between ranks of one machine the
-/// wire is the loopback, where that is slower than the links. Each pass around the ring ends with
-/// min(a, t) more.
+/// latency is hidden as soon as a segment takes longer than it. Where all ranks are of one machine,
+/// what each sends goes through the kernel's loopback, too, beside the links. Each pass around the
+/// ring ends with min(a, t) more.
 ///
 /// All-gather of two ranks: (k + 1) t + 2 a. Each posts "ready to receive" a half behind having
 /// sent its own (gloo/allgather.cc, transport/tcp/pair.cc); the one that enters later finds the

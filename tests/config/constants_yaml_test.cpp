@@ -35,7 +35,7 @@ TEST_CASE("A file of constants says what each is, in which unit and whence", "[c
   const YamlValue document = parse_yaml(gloo(std::string(step) + others), "x");
   const Constants constants = read_constants(document);
   CHECK(constants.of() == "Gloo");
-  REQUIRE(constants.stated().size() == 3);
+  REQUIRE(constants.stated().size() == 4);
   CHECK(constants.stated()[0].name == "step");
   CHECK(constants.stated()[0].value == "20");
   CHECK(constants.stated()[0].unit == "us");
