@@ -104,8 +104,9 @@ CollectiveChoice GlooLibrary::choose(std::span<const Pattern> patterns, Bytes si
   if (options_.tensors_on_gpu) {
     cost.startup = host_copies(pattern.kind, pattern.ranks, size, copy_rate_);
   }
-  const bool leaves = facts.ways[0].across > Seconds{};
-  if (!leaves) cost.startup += in_kernel(pattern, size, options_.constants.loopback);
+  if (facts.ways[0].inside > Seconds{}) {
+    cost.startup += in_kernel(pattern, size, options_.constants.loopback);
+  }
   Seconds hop = latency;  // of a step beside its bytes
   if (pattern.kind != CollectiveKind::broadcast) {
     // Phase 0 is a ring of n-1 steps; the second phase of an all-reduce is another one.

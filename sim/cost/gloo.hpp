@@ -40,7 +40,7 @@ struct GlooOptions {
 /// two are in flight. A step of the ring, which moves one part, takes
 ///   max(k t, k/2 (t + a)),  t = a segment on the wire, or in a core that adds it up if that takes
 ///                               longer; a = latency of the links + step:
-/// latency is hidden as soon as a segment takes longer than it. Where all ranks are of one machine,
+/// latency is hidden as soon as a segment takes longer than it. Where ranks of one machine meet,
 /// what each sends goes through the kernel's loopback, too, beside the links. Each pass around the
 /// ring ends with min(a, t) more.
 ///
