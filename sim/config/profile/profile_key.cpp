@@ -149,8 +149,8 @@ Section profile_section() {
     section.keys.insert(section.keys.end(), more.begin(), more.end());
   }
   section.keys.push_back({iteration_strategy, "none",
-                          "strategy under which this time was measured, on one GPU: what it costs "
-                          "there is taken off; only beside it",
+                          "strategy under which `iteration_time` was measured, on one GPU: what "
+                          "it costs there is taken off; only beside it",
                           mapping_of(strategy_section)});
   section.keys.push_back({"overlap", "counted from the GPU",
                           "times as long as device work takes beside a collective: for all, or by "
