@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "sim/core/parallel.hpp"
 #include "sim/engine/pair_index.hpp"
 #include "sim/engine/refinement_nodes.hpp"
 
@@ -16,15 +17,16 @@ using ClassId = std::uint32_t;
 
 /// Nodes are met in no order, and wait for memory unless asked for so many before.
 constexpr std::size_t nodes_ahead = 12;
+/// Parts of fewer flows in all take no longer than threads take to begin: some 50 us.
+constexpr std::size_t shared_flows = 4096;
 /// So many are gathered before they are counted: they stay in the first cache.
 constexpr std::size_t met_most = 4096;
 
 class Refiner {
  public:
   explicit Refiner(const FlowGraph& graph) : nodes_(graph) {}
-  /// A part after the other: what they need of memory is used again.
-  void run(const GraphPart& begin, const GraphPart& end);
-  void add_to(Partition& result) const;
+  /// What a part needs of memory is used again for the next.
+  [[nodiscard]] Partition run(const GraphPart& begin, const GraphPart& end);
 
  private:
   /// Gathers a node's neighbours. @param soon  one of its class that is met soon.
@@ -32,6 +34,7 @@ class Refiner {
   void sort_by_kind_and_capacity();
   void split_by_degree();
   void stack_all_but_largest();
+  [[nodiscard]] Partition classes() const;
   /// Appends the classes of the nodes from `first` to `last`, numbered in order of appearance from
   /// `numbered` on, which then counts them, too.
   void read(Node first, Node last, std::vector<std::uint32_t>& out, std::uint32_t& numbered) const;
@@ -80,7 +83,7 @@ class Refiner {
   std::vector<std::pair<std::uint32_t, Node>> by_count_;
 };
 
-void Refiner::run(const GraphPart& begin, const GraphPart& end) {
+Partition Refiner::run(const GraphPart& begin, const GraphPart& end) {
   nodes_.index(begin, end);
   sort_by_kind_and_capacity();
   split_by_degree();
@@ -91,6 +94,7 @@ void Refiner::run(const GraphPart& begin, const GraphPart& end) {
     classes_[splitter].waits = false;
     split_by(splitter);
   }
+  return classes();
 }
 
 void Refiner::sort_by_kind_and_capacity() {
@@ -300,25 +304,48 @@ void Refiner::read_links(std::vector<std::uint32_t>& out, std::uint32_t& numbere
   }
 }
 
-void Refiner::add_to(Partition& result) const {
+Partition Refiner::classes() const {
+  Partition result;
+  result.flow_class.reserve(nodes_.flows());
+  result.link_class.reserve(nodes_.links());
   read(0, nodes_.flows(), result.flow_class, result.flow_classes);
   read_links(result.link_class, result.link_classes);
   read(nodes_.first_group(), nodes_.size(), result.group_class, result.group_classes);
+  return result;
+}
+
+/// Those of all parts, one after the other: they have no class in common.
+Partition joined(std::vector<Partition> parts) {
+  Partition result = std::move(parts.front());
+  const auto append = [](const std::vector<std::uint32_t>& from, std::uint32_t classes,
+                         std::vector<std::uint32_t>& to, std::uint32_t& before) {
+    for (const std::uint32_t id : from) to.push_back(before + id);
+    before += classes;
+  };
+  for (Partition& part : std::span(parts).subspan(1)) {
+    append(part.flow_class, part.flow_classes, result.flow_class, result.flow_classes);
+    append(part.link_class, part.link_classes, result.link_class, result.link_classes);
+    append(part.group_class, part.group_classes, result.group_class, result.group_classes);
+    part = {};
+  }
+  return result;
 }
 
 }  // namespace
 
 Partition refine(const FlowGraph& graph) {
-  Refiner refiner(graph);
-  Partition result;
-  result.flow_class.reserve(graph.flow_count());
-  result.link_class.reserve(graph.capacity.size());
-  result.group_class.reserve(graph.group_count);
-  for (std::size_t i = 0; i < graph.parts.size(); ++i) {
-    refiner.run(graph.parts[i], i + 1 < graph.parts.size() ? graph.parts[i + 1] : graph.end());
-    refiner.add_to(result);
-  }
-  return result;
+  if (graph.parts.empty()) return {};
+  std::vector<Partition> parts(graph.parts.size());
+  in_parts(parts.size(), graph.flow_count() < shared_flows ? parts.size() + 1 : 2,
+           [&](std::size_t begin, std::size_t end) {
+             Refiner refiner(graph);  // its memory is used again for the next part
+             for (; begin < end; ++begin) {
+               parts[begin] =
+                   refiner.run(graph.parts[begin],
+                               begin + 1 < parts.size() ? graph.parts[begin + 1] : graph.end());
+             }
+           });
+  return joined(std::move(parts));
 }
 
 Partition no_merging(const FlowGraph& graph) {

@@ -15,6 +15,8 @@ struct Partition {
   std::uint32_t flow_classes = 0;
   std::uint32_t link_classes = 0;
   std::uint32_t group_classes = 0;
+
+  bool operator==(const Partition&) const = default;
 };
 
 /// The coarsest partition in which two flows of a class are of one kind and use equally many links
@@ -25,6 +27,7 @@ struct Partition {
 /// Colour refinement (1-WL) done as partition refinement with "all but the largest part":
 /// O(m log n) for m uses of links by flows, exact, no hashing. See Cardon and Crochemore,
 /// Partitioning a graph in O(|A| log2 |V|), Theoretical Computer Science 19 (1982).
+/// Parts of the graph are refined on all threads that may be used.
 [[nodiscard]] Partition refine(const FlowGraph& graph);
 
 /// Every flow, link and group for itself.

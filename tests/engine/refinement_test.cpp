@@ -169,12 +169,7 @@ TEST_CASE("Phases that are refined one by one have the classes of all at once",
   const Partition by_phase = refine(graph);
   graph.parts.resize(1);
   const Partition at_once = refine(graph);
-  CHECK(by_phase.flow_class == at_once.flow_class);
-  CHECK(by_phase.link_class == at_once.link_class);
-  CHECK(by_phase.group_class == at_once.group_class);
-  CHECK(by_phase.flow_classes == at_once.flow_classes);
-  CHECK(by_phase.link_classes == at_once.link_classes);
-  CHECK(by_phase.group_classes == at_once.group_classes);
+  CHECK(by_phase == at_once);
 }
 
 TEST_CASE("Phases that are the same share their flows", "[engine][refinement]") {

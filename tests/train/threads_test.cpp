@@ -7,10 +7,12 @@
 
 #include "sim/config/yaml/yaml_knobs.hpp"
 #include "sim/core/parallel.hpp"
+#include "sim/engine/refinement.hpp"
 #include "strategies/all_reduce/ddp.hpp"
 #include "strategies/all_reduce/dear.hpp"
 #include "strategies/all_reduce/fixed_groups.hpp"
 #include "tests/catch.hpp"
+#include "tests/engine/toy_cluster.hpp"
 #include "tests/train/toy_training.hpp"
 
 using namespace gradwire;
@@ -79,6 +81,23 @@ TEST_CASE("What a part throws is thrown, and the next loop runs", "[train][threa
   std::size_t done = 0;
   in_parts(100, 2, [&](std::size_t begin, std::size_t end) { add_shared(done, end - begin); });
   CHECK(done == 100);
+}
+
+TEST_CASE("Phases are refined to the same classes on 1, 2 and 3 threads", "[train][threads]") {
+  constexpr int ranks = 2048;
+  std::vector<ClusterLink> links = toy::star(ranks, 1e9, 1e-6);
+  links[5].capacity *= 4;
+  // Rings of all ranks, of a half and of a quarter: only the slow link's flow differs in each.
+  const std::vector patterns{toy::ring(toy::ranks(ranks)), toy::ring(toy::ranks(ranks / 2)),
+                             toy::ring(toy::ranks(ranks)), toy::ring(toy::ranks(ranks / 4))};
+  const FlowGraph graph = make_flow_graph(links, patterns, true);
+  REQUIRE(graph.parts.size() == 4);
+  const Partition one = refine(graph);
+  CHECK(one.flow_classes == 8);
+  for (const int threads : {2, 3}) {
+    const Threads used(threads);
+    CHECK(refine(graph) == one);
+  }
 }
 
 TEST_CASE("A job of 16 384 GPUs has the same bits on 1, 2 and 3 threads", "[train][threads]") {
