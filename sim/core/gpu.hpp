@@ -48,6 +48,9 @@ struct KernelConstants {
   std::array<Tile, 5> fp32_tiles{};
   std::array<Tile, 6> matrix_tiles{};
   int split_depth_min = 0;  ///< that a split of the depth leaves each block
+  /// Of what kernels pass on, an L2 cache still has this less the bytes that are moved between
+  /// writing and reading over its size: all to none, see KernelWork::cached.
+  double cache_reach = 0;
   /// Times as long as FlashAttention-2 takes, in either direction: FlashAttention 1.
   double flash_1_slowness = 0;
   double triton_forward_slowness = 0;  ///< the same of that in Triton
@@ -70,6 +73,13 @@ struct MemoryConstants {
   Bytes context{0};        ///< before its first tensor is of any size
 };
 
+/// An L2 cache that has more room than those of the GPUs on which efficiencies were measured, so
+/// that these do not know what it saves.
+struct L2Cache {
+  Bytes size{0};               ///< 0: none such
+  BytesPerSecond bandwidth{};  ///< of a copy that stays in it, read and written
+};
+
 /// What the simulator must know of a GPU model to price work that no profile contains. Read from
 /// profiles/gpus/NAME.yaml, with its sources.
 struct GpuSpec {
@@ -80,7 +90,8 @@ struct GpuSpec {
   Bytes memory_size{0};             ///< 0 when the file states none
   BytesPerSecond memory_bandwidth;  ///< nominal
   double memory_efficiency = 0;     ///< reachable share of it by a streaming kernel, 0..1
-  Seconds kernel_overhead;          ///< least time a small kernel takes in a busy stream
+  L2Cache l2;
+  Seconds kernel_overhead;  ///< least time a small kernel takes in a busy stream
   /// Times as long that matrix products take beside a communication kernel, over what the loss of
   /// its multiprocessors alone makes: where as many blocks are launched as there are
   /// multiprocessors, those that find none begin when the others have done all tiles.

@@ -68,7 +68,8 @@ double attention_slowness(const KernelSetting& setting, Direction direction) {
 /// An element read as fp32 and written in half precision, or the other way.
 constexpr double cast_bytes = 6;
 
-Seconds layer_time(const ModelLayer& layer, const KernelSetting& setting, Direction direction) {
+/// @param setting  its moved_before becomes that of the next layer.
+Seconds layer_time(const ModelLayer& layer, KernelSetting& setting, Direction direction) {
   const KernelWork asked = kernel_work(layer, setting, direction);
   if (asked.kernels == 0 && asked.bytes <= 0) return Seconds{0};
   const auto time_in = [&](const std::string& dtype) {
@@ -85,6 +86,7 @@ Seconds layer_time(const ModelLayer& layer, const KernelSetting& setting, Direct
         .work_class = "act", .bytes = cast_bytes * setting.batch * layer.casts, .kernels = 1};
     time += kernel_time(cast, setting.gpu, setting.dtype, direction);
   }
+  setting.moved_before = asked.bytes;
   return time;
 }
 
@@ -122,6 +124,15 @@ std::string_view class_in(const KernelSetting& setting, const ModelLayer& layer)
   if (setting.padded_products || row % loaded == 0) return work;
   if (row % 8 == 0) return "linear_by_8";
   return row % 4 == 0 ? "linear_by_4" : "linear_by_2";
+}
+
+/// Bytes of a layer's activations that an L2 cache still has of the kernels before. Between a
+/// byte's writing and its reading pass, in the mean over a tensor, half of what both layers move.
+double cached_of(double activations, double bytes, const KernelSetting& setting) {
+  const auto size = static_cast<double>(setting.gpu.l2.size.count());
+  if (size <= 0 || setting.moved_before <= 0) return 0;
+  const double passed = (setting.moved_before + bytes) / 2;
+  return activations * std::clamp(setting.gpu.kernels.cache_reach - passed / size, 0.0, 1.0);
 }
 
 double flops_made_again(const ModelDescription& model) {
@@ -254,6 +265,19 @@ void add_host(const HostTables& hosts, ComputeProfile& profile, const ModelDescr
   profile.iteration = host_gap + profile.launch_bound();
 }
 
+/// Of all layers, in the order in which the passes run them.
+void set_times(ComputeProfile& profile, const ModelDescription& running, KernelSetting setting) {
+  const std::size_t layers = running.layers.size();
+  for (std::size_t i = 0; i < layers; ++i) {
+    profile.layers[i].forward = layer_time(running.layers[i], setting, Direction::forward);
+  }
+  for (std::size_t i = layers; i-- > 0;) {
+    LayerProfile& times = profile.layers[i];
+    times.backward = layer_time(running.layers[i], setting, Direction::backward);
+    if (running.layers[i].made_again) times.backward += times.forward;
+  }
+}
+
 Recomputation recomputation(const AnalyticOptions& options) {
   return {options.recompute, options.recompute_layers.value_or(Recomputation{}.blocks)};
 }
@@ -292,15 +316,16 @@ KernelWork kernel_work(const ModelLayer& layer, const KernelSetting& setting, Di
   const LayerWork& work = direction == Direction::forward ? layer.forward : layer.backward;
   const std::string_view work_class = class_in(setting, layer);
   if (work.kernels == 0 && work.elements <= 0) return {.work_class = work_class, .kernels = 0};
-  const double elements = read_once(layer, setting, direction) * setting.batch * work.elements +
-                          parameter_traffic(layer, setting, direction);
+  const double activations = read_once(layer, setting, direction) * setting.batch * work.elements;
+  const double elements = activations + parameter_traffic(layer, setting, direction);
   const bool units = has_matrix_units(setting.gpu, executed_dtype(setting.gpu, setting.dtype));
   const bool in_fp32 =
       layer.in_fp32 || (setting.sums_in_fp32 && (layer.autocast_in_fp32 || is_sum(layer)));
-  const std::string_view stored = in_fp32 ? "fp32" : std::string_view(setting.dtype);
+  const double size = activation_bytes(in_fp32 ? "fp32" : std::string_view(setting.dtype));
   return {.work_class = work_class,
           .flops = setting.batch * work.flops,
-          .bytes = activation_bytes(stored) * elements,
+          .bytes = size * elements,
+          .cached = cached_of(size * activations, size * elements, setting),
           .kernels = work.kernels,
           .channels = work_class == "batch_norm" && !layer.parameters.empty()
                           ? static_cast<double>(layer.parameters.front().elements())
@@ -377,13 +402,7 @@ ComputeProfile analytic_profile(const HostTables& hosts, ModelDescription model,
                     .date = "",
                     .notes = notes_of(model, *framework, optimizer, fusion)};
   const KernelSetting setting = kernel_setting(hosts, running, gpu, batch, dtype, options);
-  for (std::size_t i = 0; i < running.layers.size(); ++i) {
-    const ModelLayer& layer = running.layers[i];
-    LayerProfile& times = profile.layers[i];
-    times.forward = layer_time(layer, setting, Direction::forward);
-    times.backward = layer_time(layer, setting, Direction::backward);
-    if (layer.made_again) times.backward += times.forward;
-  }
+  set_times(profile, running, setting);
   const OptimizerKind& step = *hosts.find_optimizer(optimizer);
   set_optimizer(profile, *framework, running, step, setting, options);
   profile.tokens_per_sample = model.tokens;

@@ -68,6 +68,8 @@ struct KernelSetting {
   bool native_norms = false;     ///< batch norms are ATen's kernels, see native_norms()
   bool persistent_norms = false;  ///< batch norms read their tensors once
   bool sparse_embeddings = false;
+  double moved_before =
+      0;  ///< bytes that the kernels before move, which leave it its input; 0: none
 };
 
 /// Whether the model's norms are of batches and run as ATen's own kernels: PyTorch has cuDNN's for

@@ -70,6 +70,12 @@ double term(double amount, double rate, double share) {
   return share > 0 ? amount / (rate * share) : 0;
 }
 
+/// Bytes whose time from memory is that of the work's, of which an L2 cache gives some.
+double bytes_of_memory(const KernelWork& work, const GpuSpec& gpu, double bandwidth) {
+  if (work.cached <= 0) return work.bytes;
+  return work.bytes - work.cached * (1 - bandwidth / gpu.l2.bandwidth.count());
+}
+
 /// Grouped convolutions stay on these units in every type (assumed).
 const std::string fp32 = "fp32";
 const std::string tf32 = "tf32";
@@ -172,6 +178,7 @@ KernelTimer::KernelTimer(const KernelWork& work, const GpuSpec& gpu, const std::
       multiprocessors_(gpu.multiprocessors),
       kernels_(gpu.kernels),
       bandwidth_(gpu.memory_bandwidth.count() * gpu.memory_efficiency),
+      bytes_(bytes_of_memory(work, gpu, bandwidth_)),
       launches_(static_cast<double>(work.kernels) * gpu.kernel_overhead) {
   if (!is_matrix_) return;
   const bool grouped =
@@ -195,12 +202,12 @@ void KernelTimer::set_flops(double share) {
 }
 
 Seconds KernelTimer::time(double memory, BytesPerSecond channel) const {
-  const double moving = term(work_->bytes, bandwidth_, memory);
+  const double moving = term(bytes_, bandwidth_, memory);
   if (!is_matrix_) {
     const double rate = work_->channels * channel.count();
     return launches_ + Seconds{moving + (rate > 0 ? work_->bytes / rate : 0)};
   }
-  const double least = work_->bytes / bandwidth_;
+  const double least = bytes_ / bandwidth_;
   if (computing_.empty()) {
     return launches_ + Seconds{std::max(least, term(work_->flops, peak_, flops_) + moving)};
   }

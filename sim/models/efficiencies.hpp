@@ -35,6 +35,7 @@ struct KernelWork {
   std::string_view work_class;  ///< see work_class()
   double flops = 0;             ///< 0 for work that memory alone bounds
   double bytes = 0;             ///< read and written
+  double cached = 0;            ///< of these, what an L2 cache still has of the kernels before
   int kernels = 1;
   double channels = 0;  ///< of a batch norm, whose kernels give each a block
   /// Where the shapes are known (plans_of()): the fastest is taken, as libraries do.
@@ -94,12 +95,14 @@ constexpr std::int64_t stem_channels_max = 4;
 
 /// time = kernels x kernel_overhead
 ///        + max(bytes / bandwidth, flops / (peak x e.flops) + bytes / (bandwidth x e.memory))
-/// with the reachable bandwidth and the class's efficiency e. Where plans are known, that of the
-/// fastest: its own operations in place of `flops`, on the share of the GPU that its tiles fill
-/// (products_time()), its own traffic in place of `bytes`. The sum, because tiles are loaded,
-/// multiplied and stored one after another by a kernel that overlaps this only in part: over the
-/// 3x3 convolutions of traces on three GPUs it misses by 1 to 12 %, the larger of the two terms by
-/// 7 to 42 % (results/reference/single_gpu.md). The outer maximum holds memory work to the
+/// with the reachable bandwidth (of what is `cached` the L2 cache's, where the GPU states one; what
+/// is kept for backward goes to memory beside it, a quarter of a training pass's bytes, in as long
+/// as four times the bandwidth takes for all) and the class's efficiency e. Where plans are known,
+/// that of the fastest: its own operations in place of `flops`, on the share of the GPU that its
+/// tiles fill (products_time()), its own traffic in place of `bytes`. The sum, because tiles are
+/// loaded, multiplied and stored one after another by a kernel that overlaps this only in part:
+/// over the 3x3 convolutions of traces on three GPUs it misses by 1 to 12 %, the larger of the two
+/// terms by 7 to 42 % (results/reference/single_gpu.md). The outer maximum holds memory work to the
 /// bandwidth. A class without an efficiency counts with 1 and 1. Shares of memory below 1 in a
 /// convolution are kernels that change the layout of its tensors; channels last, where a table has
 /// no shares for that (nhwc_class()), they count as 1, and a 1x1 convolution is a plain product, of
@@ -131,6 +134,7 @@ class KernelTimer {
   int multiprocessors_;
   KernelConstants kernels_;
   double bandwidth_;  ///< bytes per second
+  double bytes_;      ///< whose time from memory is that of all, some of which are cached
   double peak_ = 0;   ///< operations per second
   double flops_ = 0;
   Seconds launches_;

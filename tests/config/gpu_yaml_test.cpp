@@ -60,6 +60,11 @@ TEST_CASE_METHOD(ConfigFixture, "mistakes in a GPU's files are reported where th
                           "g.yaml")),
       "g.yaml:8:8: links are not those that topologies use for 'v100-sxm2-16gb'; expected nvlink: "
       "nvlink2, nvlink_lanes: 6, pcie: pcie3");
+  CHECK_THROWS_WITH(read_gpu(parse_yaml(gpu_text("l2: {size: 72 MiB}\n"), "g.yaml")),
+                    Contains("g.yaml:8:5: missing key 'bandwidth'"));
+  CHECK_THROWS_WITH(
+      read_gpu(parse_yaml(gpu_text("l2: {size: 72 MiB, bandwidth: 9 GB/s}\n"), "g.yaml")),
+      Contains("g.yaml:8:31: 'bandwidth' is not above the memory's"));
   CHECK_THROWS_WITH(
       shipped_gpu("big-gp", {"s.yaml", 2, 7}),
       Contains("s.yaml:2:7: GPU 'big-gp' is not described") && Contains("did you mean 'big-gpu'?"));

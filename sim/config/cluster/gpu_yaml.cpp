@@ -61,6 +61,28 @@ std::vector<Field<GpuSpec>> memory_fields(const std::string& fallback) {
                 fallback)};
 }
 
+const Fields<L2Cache>& l2_fields() {
+  static const Fields<L2Cache> fields = {
+      "l2",
+      "an L2 cache larger than those of the GPUs that `efficiencies` are of",
+      {field("size", &L2Cache::size, "what it holds", above(Bytes{0}), required),
+       field("bandwidth", &L2Cache::bandwidth,
+             "of a copy that stays in it, read and written; above that of the memory",
+             above(BytesPerSecond{0}), required)}};
+  return fields;
+}
+
+/// REQUIRES: what the file says of memory was read.
+void read_l2(YamlMap& map, GpuSpec& gpu) {
+  auto cache = map.optional_map("l2");
+  if (!cache) return;
+  l2_fields().read_all(*cache, gpu.l2);
+  if (gpu.l2.bandwidth.count() > gpu.memory_bandwidth.count()) return;
+  cache->fail("bandwidth", fmt::format("'bandwidth' is not above the memory's; expected more than "
+                                       "{:.4g} GB/s",
+                                       1e-9 * gpu.memory_bandwidth.count()));
+}
+
 void read_peak_flops(YamlMap& map, GpuSpec& gpu) {
   YamlMap flops = map.require_map("peak_flops");
   for (const auto& dtype : flops.keys()) {
@@ -113,6 +135,9 @@ const Fields<GpuSpec>& gpu_fields() {
         field("memory_size", &GpuSpec::memory_size, "what `memory` warns of", above(Bytes{0}),
               "not known")};
     for (auto& memory : memory_fields(required)) all.push_back(std::move(memory));
+    all.push_back({{"l2", "none", "what a larger L2 cache than its efficiencies know saves",
+                    mapping_of(l2_fields)},
+                   read_l2});
     all.push_back(field("products_beside_kernels", &GpuSpec::products_beside_kernels,
                         "times as long that matrix products take beside a communication kernel, "
                         "over what fewer multiprocessors make",

@@ -38,6 +38,7 @@ void read_kernel_constants(Constants& from, KernelConstants& to) {
   from.read("fp32_tiles", "", to.fp32_tiles);
   from.read("matrix_tiles", "", to.matrix_tiles);
   from.read("split_depth_min", "", to.split_depth_min);
+  from.read("cache_reach", "", to.cache_reach);
   from.read("flash_1_slowness", "", to.flash_1_slowness);
   from.read("triton_forward_slowness", "", to.triton_forward_slowness);
   from.read("triton_backward_slowness", "", to.triton_backward_slowness);
