@@ -288,7 +288,7 @@ class Strategy {
   /// Its own exchanges, for Messages.
   [[nodiscard]] virtual std::vector<Exchange> exchanges() const { return {}; }
 
-  /// The same, one after the other: a thousand servers have a million.
+  /// The same, one after the other, whose names may be left out: a thousand servers have a million.
   virtual void visit_exchanges(const ExchangeVisit& visit) const {
     for (const Exchange& exchange : exchanges()) visit(exchange);
   }

@@ -55,25 +55,27 @@ class Router {
 
   /// To the memory next to `beside`: the way to that GPU through host memory, but for the end.
   void append_to_memory(GpuRef from, GpuRef beside, std::vector<LinkId>& path) const {
+    if (from == beside) return cluster_.append_to_host(from, path);
     std::vector<LinkId> whole;
     std::vector<LinkId> end;
-    if (from != beside) cluster_.append_through_host(from, beside, host_nic, whole);
+    cluster_.append_through_host(from, beside, host_nic, whole);
     cluster_.append_from_host(beside, end);
     const auto known =
         whole.size() >= end.size() && std::equal(end.rbegin(), end.rend(), whole.rbegin());
-    if (!known || from == beside) return cluster_.append_to_host(from, path);
+    if (!known) return cluster_.append_to_host(from, path);
     path.insert(path.end(), whole.begin(), whole.end() - static_cast<std::ptrdiff_t>(end.size()));
   }
 
   /// The same back: what is before the memory is left out.
   void append_from_memory(GpuRef beside, GpuRef to, std::vector<LinkId>& path) const {
+    if (to == beside) return cluster_.append_from_host(to, path);
     std::vector<LinkId> whole;
     std::vector<LinkId> begin;
-    if (to != beside) cluster_.append_through_host(beside, to, host_nic, whole);
+    cluster_.append_through_host(beside, to, host_nic, whole);
     cluster_.append_to_host(beside, begin);
     const auto known =
         whole.size() >= begin.size() && std::equal(begin.begin(), begin.end(), whole.begin());
-    if (!known || to == beside) return cluster_.append_from_host(to, path);
+    if (!known) return cluster_.append_from_host(to, path);
     path.insert(path.end(), whole.begin() + static_cast<std::ptrdiff_t>(begin.size()), whole.end());
   }
 
@@ -89,7 +91,6 @@ Pattern lay_exchange(const Exchange& exchange, const Cluster& cluster, const Pla
   const Router router(cluster, placement, servers);
   Pattern pattern;
   pattern.kind = CollectiveKind::send_recv;
-  pattern.algorithm = exchange.name;
   pattern.channels = 1;
   pattern.connections = exchange.connections;
   std::vector<bool> is_place;

@@ -1,10 +1,8 @@
 #include "strategies/servers/ps_async.hpp"
 
-#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -76,7 +74,16 @@ int PsAsync::exchange(WorkerId worker, int server, bool push) const {
 }
 
 std::vector<Exchange> PsAsync::exchanges() const {
-  return visited_exchanges(*this);
+  std::vector<Exchange> named = visited_exchanges(*this);
+  for (WorkerId id = 0; id < job_.world_size; ++id) {
+    for (int server = 0; server < static_cast<int>(places_.size()); ++server) {
+      for (const bool push : {true, false}) {
+        named[static_cast<std::size_t>(exchange(id, server, push))].name =
+            fmt::format("{} of worker {}, server {}", push ? "push" : "pull", id, server);
+      }
+    }
+  }
+  return named;
 }
 
 void PsAsync::visit_exchanges(const ExchangeVisit& visit) const {
@@ -89,28 +96,21 @@ void PsAsync::visit_exchanges(const ExchangeVisit& visit) const {
                     "expected at most {}, as with fewer servers",
                     workers_.size(), places_.size(), count, exchanges_max));
   }
-  // Millions are visited: each is written over the one before it.
-  Exchange push{.name = {}, .phases = {{{}}}};
-  Exchange pull = push;
-  const auto write = [&visit](Exchange& over, const char* what, const std::string& ends,
-                              const Message& message) {
-    over.name.assign(what).append(ends);
-    over.phases.front().front() = message;
-    visit(over);
-  };
   std::vector<Bytes> loads(places_.size());
   for (const VariableGroup& group : groups_) {
     loads[static_cast<std::size_t>(group.server)] += group.size;
   }
-  std::string ends;
+  // Millions are visited: each is written over the one before it, and has no name.
+  Exchange over{.name = {}, .phases = {{{}}}};
   for (int rank = 0; rank < job_.world_size; ++rank) {
     const Endpoint gpu = gpu_of(rank);
     for (std::size_t server = 0; server < places_.size(); ++server) {
-      ends.clear();
-      fmt::format_to(std::back_inserter(ends), FMT_COMPILE(" {}, server {}"), rank, server);
-      push.load = pull.load = static_cast<double>(loads[server].count());
-      write(push, "push of worker", ends, {gpu, places_[server]});
-      write(pull, "pull of worker", ends, {places_[server], gpu});
+      over.load = static_cast<double>(loads[server].count());
+      for (const Message& message :
+           {Message{gpu, places_[server]}, Message{places_[server], gpu}}) {
+        over.phases.front().front() = message;
+        visit(over);
+      }
     }
   }
 }
