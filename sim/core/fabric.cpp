@@ -25,19 +25,14 @@ std::int64_t cost_of(const Link& trunk) {
 
 }  // namespace
 
-void Fabric::forget() {
-  costs_.clear();
-  islands_.clear();
-}
-
 Fabric::SwitchId Fabric::add_switch(std::string name, int count) {
-  forget();
+  found_ = std::make_shared<Found>();
   return graph_.add(Switch{.name = std::move(name), .count = count});
 }
 
 void Fabric::connect(SwitchId a, SwitchId b, const Link& link) {
   assert(a != b && link.bandwidth.count() > 0 && link.latency.count() >= 0);
-  forget();
+  found_ = std::make_shared<Found>();
   for (const auto& [from, to] : {std::pair{a, b}, std::pair{b, a}}) {
     graph_.join(from, to, link);
   }
@@ -61,28 +56,31 @@ const PortSpec& Fabric::port_spec(int port_index) const {
 }
 
 int Fabric::island_of(int port_index) const {
-  if (islands_.empty()) {
-    islands_.assign(graph_.vertices().size(), -1);
-    int islands = 0;
-    std::vector<SwitchId> open;
-    for (const SwitchId first : graph_.vertices()) {
-      if (islands_[first] >= 0) continue;
-      islands_[first] = islands;
-      open.push_back(first);
-      while (!open.empty()) {
-        const SwitchId at = open.back();
-        open.pop_back();
-        for (const auto& trunk : graph_.out_edges(at)) {
-          const SwitchId next = trunk.target;
-          if (islands_[next] >= 0) continue;
-          islands_[next] = islands;
-          open.push_back(next);
-        }
+  std::call_once(found_->has_islands, [this] { found_->islands = find_islands(); });
+  return found_->islands[switch_of(port_index)];
+}
+
+std::vector<int> Fabric::find_islands() const {
+  std::vector<int> island(graph_.vertices().size(), -1);
+  int islands = 0;
+  std::vector<SwitchId> open;
+  for (const SwitchId first : graph_.vertices()) {
+    if (island[first] >= 0) continue;
+    island[first] = islands;
+    open.push_back(first);
+    while (!open.empty()) {
+      const SwitchId at = open.back();
+      open.pop_back();
+      for (const auto& trunk : graph_.out_edges(at)) {
+        const SwitchId next = trunk.target;
+        if (island[next] >= 0) continue;
+        island[next] = islands;
+        open.push_back(next);
       }
-      ++islands;
     }
+    ++islands;
   }
-  return islands_[switch_of(port_index)];
+  return island;
 }
 
 int Fabric::trunk_between(SwitchId from, SwitchId to) const {
@@ -93,10 +91,18 @@ int Fabric::trunk_between(SwitchId from, SwitchId to) const {
 }
 
 const std::vector<Fabric::Cost>& Fabric::costs_to(SwitchId to) const {
-  costs_.resize(graph_.vertices().size());
-  auto& costs = costs_[to];
-  if (!costs.empty()) return costs;
-  costs.assign(graph_.vertices().size(), no_distance);
+  Found& found = *found_;
+  std::call_once(found.has_switches, [&] {
+    found.costs.resize(graph_.vertices().size());
+    found.has_costs =
+        std::make_unique<std::once_flag[]>(found.costs.size());  // NOLINT(modernize-avoid-c-arrays)
+  });
+  std::call_once(found.has_costs[to], [&] { found.costs[to] = find_costs(to); });
+  return found.costs[to];
+}
+
+std::vector<Fabric::Cost> Fabric::find_costs(SwitchId to) const {
+  std::vector<Cost> costs(graph_.vertices().size(), no_distance);
   // Trunks are alike in both directions: the routes from `to` are the routes to it.
   using Entry = std::pair<Cost, SwitchId>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;

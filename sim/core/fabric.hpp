@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -108,19 +110,27 @@ class Fabric {
 
  private:
   using Cost = std::int64_t;
-  /// Cost of the best way from every switch to `to`; cached.
+  /// What is found when it is asked for first, on any thread.
+  struct Found {
+    std::once_flag has_islands;
+    std::vector<int> islands;  ///< by switch
+    std::once_flag has_switches;
+    std::vector<std::vector<Cost>> costs;         ///< by destination
+    std::unique_ptr<std::once_flag[]> has_costs;  // NOLINT(modernize-avoid-c-arrays): none moves
+  };
+  [[nodiscard]] std::vector<int> find_islands() const;
+  /// Cost of the best way from every switch to `to`.
   [[nodiscard]] const std::vector<Cost>& costs_to(SwitchId to) const;
+  [[nodiscard]] std::vector<Cost> find_costs(SwitchId to) const;
   /// The trunks out of `at` that begin a best way.
   void best_trunks(SwitchId at, const std::vector<Cost>& costs,
                    std::vector<SwitchGraph::Edge>& out) const;
-  void forget();
 
   SwitchGraph graph_;
   std::vector<SwitchId> port_switch_;
   std::vector<std::uint32_t> port_spec_;
   std::vector<PortSpec> specs_;
-  mutable std::vector<std::vector<Cost>> costs_;  ///< by destination
-  mutable std::vector<int> islands_;              ///< by switch
+  std::shared_ptr<Found> found_ = std::make_shared<Found>();  ///< of this graph, and its copies
 };
 
 }  // namespace gradwire

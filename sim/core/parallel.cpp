@@ -77,7 +77,9 @@ class Team {
         (*part_)(p * count_ / parts_, (p + 1) * count_ / parts_);
       } catch (...) {
         const std::lock_guard lock(mutex_);
+        if (error_ && part_of_error_ < p) continue;
         error_ = std::current_exception();
+        part_of_error_ = p;
       }
     }
   }
@@ -93,6 +95,7 @@ class Team {
   std::size_t busy_ = 0;
   std::size_t loop_ = 0;  ///< its number
   std::exception_ptr error_;
+  std::size_t part_of_error_ = 0;
   bool over_ = false;
 };
 

@@ -19,7 +19,7 @@ void share_parts(std::size_t count,
 /// Calls part(begin, end) for parts that together are [0, count), in no order, on the threads that
 /// may be used where there are at least `least`, else on this one. What a part does may depend on
 /// no other part, so that results have the same bits on any number of threads.
-/// @throws what a part throws: of several any one, when all have ended.
+/// @throws what a part throws: of several the first one, when all have ended.
 template <class Part>
 void in_parts(std::size_t count, std::size_t least, const Part& part) {
   if (is_shared(count, least)) return share_parts(count, std::cref(part));

@@ -25,9 +25,9 @@ namespace {
 
 /// Patterns of fewer ranks are not folded: they are refined, and need all their flows.
 constexpr std::size_t folded_ranks_min = 512;
-/// Of so many, several patterns are examined at once: one takes some 100 ns a rank, a thread some
-/// 10 us to be called.
-constexpr int shared_ranks_min = 4096;
+/// Of so many, several patterns are planned, and examined, at once: one takes some 100 ns a rank, a
+/// thread some 10 us to be called.
+constexpr std::size_t shared_ranks_min = 4096;
 
 /// Row of NcclByArchitecture: up to 2.17 compute capability 8.0 alone is Ampere.
 int architecture(const NcclConstants& constants, const NcclFacts& facts) {
@@ -137,14 +137,13 @@ std::vector<Pattern> NcclLibrary::plan_by(Planner planner, CollectiveKind kind,
         return true;
     }
   };
-  std::vector<Pattern> patterns;
-  const auto add = [&](NcclAlgorithm algorithm) {
+  std::vector<NcclAlgorithm> taken;
+  const auto take = [&](NcclAlgorithm algorithm) {
     if (find_algorithm(name_of(algorithm), kind) == nullptr || !can_run(algorithm)) return;
-    if (!nccl_has(kind, algorithm, NcclProtocol::simple)) return;
-    patterns.push_back(planner(kind, name_of(algorithm), *cluster_, ranks));
+    if (nccl_has(kind, algorithm, NcclProtocol::simple)) taken.push_back(algorithm);
   };
-  for (const NcclAlgorithm algorithm : options_.algorithms) add(algorithm);
-  if (!patterns.empty()) return patterns;
+  std::ranges::for_each(options_.algorithms, take);
+  if (!taken.empty()) return plan_each(taken, planner, kind, ranks);
   for (const NcclAlgorithm algorithm : options_.algorithms) {
     if (nccl_has(kind, algorithm, NcclProtocol::simple)) {
       throw UnsupportedConfiguration(
@@ -153,8 +152,22 @@ std::vector<Pattern> NcclLibrary::plan_by(Planner planner, CollectiveKind kind,
                       name_of(algorithm), requirement_of(algorithm)));
     }
   }
-  add(NcclAlgorithm::ring);  // what was named does not do this kind
-  if (patterns.empty()) add(NcclAlgorithm::direct);
+  take(NcclAlgorithm::ring);  // what was named does not do this kind
+  if (taken.empty()) take(NcclAlgorithm::direct);
+  return plan_each(taken, planner, kind, ranks);
+}
+
+std::vector<Pattern> NcclLibrary::plan_each(const std::vector<NcclAlgorithm>& algorithms,
+                                            Planner planner, CollectiveKind kind,
+                                            const Placement& ranks) const {
+  std::vector<Pattern> patterns(algorithms.size());
+  const bool is_large = ranks.size() >= shared_ranks_min;
+  in_parts(patterns.size(), is_large ? 2 : patterns.size() + 1,
+           [&](std::size_t begin, std::size_t end) {
+             for (std::size_t i = begin; i < end; ++i) {
+               patterns[i] = planner(kind, name_of(algorithms[i]), *cluster_, ranks);
+             }
+           });
   return patterns;
 }
 
@@ -220,7 +233,7 @@ void NcclLibrary::learn_all(std::span<const Pattern> patterns) const {
     if (!known_.contains(pattern.key)) unknown.push_back(&pattern);
   }
   std::vector<Known> learnt(unknown.size());
-  const bool is_large = patterns.front().ranks >= shared_ranks_min;
+  const bool is_large = static_cast<std::size_t>(patterns.front().ranks) >= shared_ranks_min;
   in_parts(unknown.size(), is_large ? 2 : unknown.size() + 1,
            [&](std::size_t begin, std::size_t end) {
              for (std::size_t i = begin; i < end; ++i) learnt[i] = learn(*unknown[i]);

@@ -64,6 +64,9 @@ class NcclLibrary final : public CollectiveLibrary {
   using Planner = Pattern (*)(CollectiveKind, std::string_view, const Cluster&, const Placement&);
   [[nodiscard]] std::vector<Pattern> plan_by(Planner planner, CollectiveKind kind,
                                              const Placement& ranks) const;
+  [[nodiscard]] std::vector<Pattern> plan_each(const std::vector<NcclAlgorithm>& algorithms,
+                                               Planner planner, CollectiveKind kind,
+                                               const Placement& ranks) const;
   /// REQUIRES: it was learnt.
   [[nodiscard]] const Known& known(const Pattern& pattern) const;
   /// Learns those that are not known.
