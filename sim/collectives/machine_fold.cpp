@@ -22,7 +22,7 @@ std::span<const LinkId> path_of(const Pattern& pattern, const PatternFlow& flow)
 std::vector<bool> repeated_of(const Phase& phase) {
   std::vector<bool> repeated(phase.flows.size(), false);
   for (const FlowRun& run : phase.runs) {
-    for (std::uint32_t i = 0; run.machine > 0 && i < run.size; ++i) repeated[run.begin + i] = true;
+    if (run.machine > 0) std::fill_n(repeated.begin() + run.begin, run.size, true);
   }
   return repeated;
 }

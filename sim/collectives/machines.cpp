@@ -13,6 +13,17 @@
 
 namespace gradwire {
 
+std::vector<int> nodes_of(const Placement& members) {
+  std::vector<int> nodes;
+  for (const GpuRef& member : members) {
+    if (nodes.empty() || nodes.back() != member.node) nodes.push_back(member.node);
+  }
+  if (std::ranges::is_sorted(nodes)) return nodes;
+  std::ranges::sort(nodes);
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  return nodes;
+}
+
 std::vector<Machine> machines_of(const Cluster& cluster, const Placement& members) {
   std::vector<Machine> machines;
   std::unordered_map<int, std::size_t> known;  // looked up, never walked

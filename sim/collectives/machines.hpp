@@ -6,6 +6,9 @@
 
 namespace gradwire {
 
+/// The nodes that any of these ranks lives on, rising.
+[[nodiscard]] std::vector<int> nodes_of(const Placement& members);
+
 /// The ranks of one machine.
 struct Machine {
   int node = 0;

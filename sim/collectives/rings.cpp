@@ -240,17 +240,11 @@ std::vector<RankRing> plan_rings(const Cluster& cluster, const Placement& member
 
 Pattern start_pattern(CollectiveKind kind, const std::string& algorithm, const Placement& members,
                       std::size_t channels) {
-  std::vector<int> machines;
-  for (const GpuRef& member : members) {
-    if (machines.empty() || machines.back() != member.node) machines.push_back(member.node);
-  }
-  std::sort(machines.begin(), machines.end());
-  machines.erase(std::unique(machines.begin(), machines.end()), machines.end());
   Pattern pattern;
   pattern.kind = kind;
   pattern.algorithm = algorithm;
   pattern.ranks = static_cast<int>(members.size());
-  pattern.machines = static_cast<int>(machines.size());
+  pattern.machines = static_cast<int>(nodes_of(members).size());
   pattern.channels = static_cast<int>(channels);
   return pattern;
 }

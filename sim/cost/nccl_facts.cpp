@@ -1,6 +1,7 @@
 #include "sim/cost/nccl_facts.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -141,11 +142,13 @@ Loads loads(const Cluster& cluster, const Pattern& pattern, const HostPlaces& pl
         const LinkId id = pattern.path_links[flow.path_begin + i];
         const ClusterLink& link = links[static_cast<std::size_t>(id)];
         result.all[result.slots[id]] += flow.share;
-        const Seconds connected{flow.share / (link.connections * link.connection_capacity)};
-        facts.connected_per_byte = std::max(facts.connected_per_byte, connected);
-        facts.lone_connection_per_byte =
-            std::max(facts.lone_connection_per_byte, link.connections * connected);
-        if (link.connections == 1) by_proxy = std::max(by_proxy, connected);
+        if (std::isfinite(link.connection_capacity)) {
+          const Seconds connected{flow.share / (link.connections * link.connection_capacity)};
+          facts.connected_per_byte = std::max(facts.connected_per_byte, connected);
+          facts.lone_connection_per_byte =
+              std::max(facts.lone_connection_per_byte, link.connections * connected);
+          if (link.connections == 1) by_proxy = std::max(by_proxy, connected);
+        }
         if (link.kind == LinkKind::network) {
           network += Seconds{link.latency};
           is_local = false;

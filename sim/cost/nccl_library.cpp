@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "sim/collectives/algorithms.hpp"
+#include "sim/collectives/machines.hpp"
 #include "sim/collectives/planners.hpp"
 #include "sim/core/cluster.hpp"
 #include "sim/core/parallel.hpp"
@@ -111,14 +112,9 @@ std::vector<Pattern> NcclLibrary::plan_folded(CollectiveKind kind, const Placeme
 
 std::vector<Pattern> NcclLibrary::plan_by(Planner planner, CollectiveKind kind,
                                           const Placement& ranks) const {
-  std::vector<int> machines;
-  for (const GpuRef& rank : ranks) {
-    if (machines.empty() || machines.back() != rank.node) machines.push_back(rank.node);
-  }
-  std::ranges::sort(machines);
-  machines.erase(std::unique(machines.begin(), machines.end()), machines.end());
-  const bool is_across = machines.size() > 1;
-  const bool is_lone = machines.size() == ranks.size();
+  const std::size_t machines = nodes_of(ranks).size();
+  const bool is_across = machines > 1;
+  const bool is_lone = machines == ranks.size();
   const bool nvls = may_use_nvls(ranks) && options_.channels_max.value_or(2) >= 2;
   const auto can_run = [&](NcclAlgorithm algorithm) {
     switch (algorithm) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/collectives/host_routes.hpp"
+#include "sim/collectives/machines.hpp"
 #include "sim/core/cluster.hpp"
 #include "sim/cost/collective_shape.hpp"
 #include "sim/engine/uncontended.hpp"
@@ -102,9 +103,7 @@ JobView job_view(const Job& job) {
     view.python_time = job.profile.host_time;
   }
   for (const GpuRef& place : job.placement) view.machine_of.push_back(place.node);
-  std::vector<int> machines = view.machine_of;
-  std::ranges::sort(machines);
-  machines.erase(std::unique(machines.begin(), machines.end()), machines.end());
+  std::vector<int> machines = nodes_of(job.placement);
   view.machines = static_cast<int>(machines.size());
   view.server_machine = job.servers;
   machines.insert(machines.end(), job.servers.begin(), job.servers.end());

@@ -314,14 +314,13 @@ std::vector<Plans::RankShare> Plans::shares(PatternId id) const {
     return exchange_shares_[shares_of_[static_cast<std::size_t>(id - exchanges_)]];
   }
   const Pattern& moved = pattern(id);
-  std::vector<double> sent;  // by rank: flows come in no order of theirs
+  // By rank: flows come in no order of theirs.
+  std::vector<double> sent(static_cast<std::size_t>(moved.ranks), 0);
   for (const Phase& phase : moved.phases) {
     phase.visit_flows([&](std::size_t index, int machine) {
       const PatternFlow& flow = phase.flows[index];
       const int rank = flow.source + machine * moved.fold.ranks;
-      const auto sender = static_cast<std::size_t>(rank);
-      if (sender >= sent.size()) sent.resize(sender + 1, 0);
-      sent[sender] += flow.share;
+      sent[static_cast<std::size_t>(rank)] += flow.share;
     });
   }
   std::vector<RankShare> senders;

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "sim/collectives/machines.hpp"
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"
 #include "tests/collectives/shares.hpp"
@@ -96,6 +97,13 @@ void check_nics(const std::map<std::string, int>& use, const std::string& node) 
 }
 
 }  // namespace
+
+TEST_CASE("The nodes of ranks are each there once, rising, whatever the ranks' order",
+          "[collectives]") {
+  CHECK(nodes_of({}).empty());
+  CHECK(nodes_of({{0, 0}, {0, 1}, {2, 0}}) == std::vector<int>{0, 2});
+  CHECK(nodes_of({{2, 0}, {0, 0}, {2, 1}, {1, 0}}) == std::vector<int>{0, 1, 2});
+}
 
 TEST_CASE("Ring all-reduce on GPUs of one DGX-1V has a channel a ring", "[collectives]") {
   const Cluster cluster = dgx1v_cluster(1);
