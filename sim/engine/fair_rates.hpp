@@ -214,9 +214,17 @@ class FairRates {
   }
   void fill_anew(std::uint32_t row);
   /// A flow of a row has come or gone.
-  void ask_turns(std::uint32_t row);
+  void ask_turns(std::uint32_t row) {
+    const std::uint32_t index = rows_[row].turns;
+    if (index == no_row || row != turns_[index].copies) return;
+    if (!std::exchange(turns_[index].asked, true)) asked_.push_back(index);
+  }
   /// A row's load has changed.
-  void note_turns(std::uint32_t row);
+  void note_turns(std::uint32_t row) {
+    const std::uint32_t index = rows_[row].turns;
+    if (index == no_row || row != turns_[index].others) return;
+    if (!std::exchange(turns_[index].moved, true)) moved_.push_back(index);
+  }
   void set_capacity(std::uint32_t row, double capacity);
   /// Finds the others' share where copies have come or gone, and what it leaves these.
   void share_turns(double now, double window);

@@ -14,20 +14,6 @@ constexpr double windows_kept = 10;
 
 }  // namespace
 
-void FairRates::ask_turns(std::uint32_t row) {
-  const std::uint32_t index = rows_[row].turns;
-  if (index == no_row) return;
-  Turns& turns = turns_[index];
-  if (row == turns.copies && !std::exchange(turns.asked, true)) asked_.push_back(index);
-}
-
-void FairRates::note_turns(std::uint32_t row) {
-  const std::uint32_t index = rows_[row].turns;
-  if (index == no_row) return;
-  Turns& turns = turns_[index];
-  if (row == turns.others && !std::exchange(turns.moved, true)) moved_.push_back(index);
-}
-
 void FairRates::set_capacity(std::uint32_t row, double capacity) {
   rows_[row].capacity = capacity;
   check_load(row);
