@@ -2,42 +2,36 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 #include <utility>
 
 namespace gradwire {
 
-void Repeats::ended(OperationId operation, double when) {
-  const auto moved = moving_.find(operation);
-  if (moved == moving_.end()) return note(operation, {}, ended_then, when);
-  note(operation, moved->second, ended_then, when);
-  moving_.erase(moved);
-}
-
-void Repeats::tell_apart() {
-  constexpr OperationId moves = -1;
-  std::vector<std::optional<PatternId>> patterns(static_cast<std::size_t>(now_.operations));
-  for (const Note& one : now_.notes) {
-    if (one.pattern && one.operation >= 0)
-      patterns[static_cast<std::size_t>(one.operation)] = one.pattern;
+void Repeats::settle_deeds() {
+  auto& deeds = now_.deeds;
+  deeds.resize(static_cast<std::size_t>(now_.operations));
+  std::unordered_map<int, OperationId> posted;  // by queue; looked up, never walked
+  std::map<OperationId, Deed> open;
+  for (std::size_t i = 0; i < deeds.size(); ++i) {
+    if (!deeds[i].pattern) deeds[i].number = posted[deeds[i].queue]++;
+    if (deeds[i].ended == not_yet) open.emplace(now_.first + static_cast<OperationId>(i), deeds[i]);
   }
-  std::vector<OperationId> numbers;
-  numbers.reserve(patterns.size());
-  now_.queues.resize(patterns.size(), 0);
-  std::unordered_map<int, OperationId> still;  // by queue; looked up, never walked
-  for (std::size_t i = 0; i < patterns.size(); ++i) {
-    numbers.push_back(patterns[i] ? moves : still[now_.queues[i]]++);
+  for (auto& [operation, deed] : open_) {
+    if (deed.ended == not_yet) {
+      open.emplace(operation, deed);
+    } else {
+      deed.posted = deed.began = not_yet;  // what has ended is past
+    }
+    deed.number = deed.pattern ? 0 : operation - now_.first;
+    deeds.push_back(deed);
   }
-  for (Note& one : now_.notes) {
-    const bool is_new = one.operation >= 0;
-    const auto index = static_cast<std::size_t>(one.operation);
-    if (is_new && !one.pattern) one.pattern = patterns[index];
-    if (one.pattern) {
-      one.operation = moves;
-    } else if (is_new) {
-      one.queue = now_.queues[index];
-      one.operation = numbers[index];
+  open_ = std::move(open);
+  for (Deed& deed : deeds) {
+    for (double* when : {&deed.posted, &deed.began, &deed.ended}) {
+      if (*when != not_yet) *when -= now_.start;
     }
   }
+  std::ranges::sort(deeds);
 }
 
 void Repeats::iteration_ended(double now, OperationId next,
@@ -45,27 +39,27 @@ void Repeats::iteration_ended(double now, OperationId next,
   now_.lasted = now - now_.start;
   now_.operations = next - now_.first;
   now_.samples = samples;
-  tell_apart();
-  std::ranges::sort(now_.notes);
+  settle_deeds();
   alike_ = past_.size() == period_ && same(now_, past_.front()) ? alike_ + 1 : 0;
   past_.push_back(std::move(now_));
   if (past_.size() > period_) past_.pop_front();
   now_ = {};
   now_.start = now;
   now_.first = next;
-  now_.notes.reserve(past_.back().notes.size());
+  now_.deeds.reserve(past_.back().deeds.size());
 }
 
 bool Repeats::same(const Iteration& one, const Iteration& other) {
   const double within = same_time * one.lasted;
   const auto about = [within](double a, double b) { return std::abs(a - b) <= within; };
   if (one.operations != other.operations || !about(one.lasted, other.lasted)) return false;
-  const bool same_notes =
-      std::ranges::equal(one.notes, other.notes, [&](const Note& a, const Note& b) {
-        return a.pattern == b.pattern && a.queue == b.queue && a.operation == b.operation &&
-               a.bytes == b.bytes && about(a.when, b.when);
+  const bool same_deeds =
+      std::ranges::equal(one.deeds, other.deeds, [&](const Deed& a, const Deed& b) {
+        return a.pattern == b.pattern && a.queue == b.queue && a.number == b.number &&
+               a.bytes == b.bytes && about(a.posted, b.posted) && about(a.began, b.began) &&
+               about(a.ended, b.ended);
       });
-  return same_notes &&
+  return same_deeds &&
          std::ranges::equal(one.samples, other.samples,
                             [&](const IterationSample& a, const IterationSample& b) {
                               return about(a.start - one.start, b.start - other.start) &&

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <deque>
+#include <limits>
+#include <map>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "sim/engine/network.hpp"
@@ -13,36 +13,41 @@
 
 namespace gradwire {
 
-/// Notices that a run repeats itself: in a period of iterations operations are posted and end, each
-/// pattern begins and ends to move as many bytes, and each rank's time goes where it went one
-/// period before, as long after the iteration's start. Nothing then tells the time that follows
-/// from the one that followed then, but what a strategy does by the iteration's number:
-/// Strategy::phasing() says after how many that repeats.
+/// Notices that a run repeats itself: in a period of iterations the same operations are posted,
+/// begin to move as many bytes of the same patterns and end, and each rank's time goes where it
+/// went one period before, as long after the iteration's start. What waits or is under way when it
+/// ends is the same, too, and since when. Nothing then tells the time that follows from the one
+/// that followed then, but what a strategy does by the iteration's number: Strategy::phasing() says
+/// after how many that repeats. The clock does not (run_clock.hpp).
 ///
-/// Times are the same within `same_time` of the iteration: rounding. Two that are as near to each
-/// other may come in another order, and what is posted then gets other numbers. What moves is known
-/// by its pattern: its order means nothing to what shares links. Other operations are known by the
-/// order in which they were posted to their queue: there they may stand behind one another.
+/// Times are the same within `same_time` of the iteration: rounding. What is posted at one instant
+/// may come in another order, and gets other numbers then. An operation that moves is known by its
+/// pattern and bytes, and by when it was posted, began and ended; others, too, and by the order in
+/// which they were posted to their queue: there they may stand behind one another.
 class Repeats {
  public:
   static constexpr double same_time = 1e-9;
 
   /// @param period  iterations, >= 1.
-  explicit Repeats(int period) : period_(static_cast<std::size_t>(period)) {}
+  /// @param begins  when the first one does.
+  explicit Repeats(int period, double begins = 0) : period_(static_cast<std::size_t>(period)) {
+    now_.start = begins;
+  }
 
   /// @param queue  a number of what never waits for other queues' operations; 0: that of all that
   ///               have none of their own.
   void posted(OperationId operation, double when, int queue = 0) {
-    const auto index = static_cast<std::size_t>(operation - now_.first);
-    if (now_.queues.size() <= index) now_.queues.resize(index + 1, 0);
-    now_.queues[index] = queue;
-    note(operation, {}, posted_then, when);
+    Deed& deed = deed_of(operation);
+    deed.queue = queue;
+    deed.posted = when;
   }
   void began(OperationId operation, PatternId pattern, double bytes, double when) {
-    moving_.emplace(operation, pattern);
-    note(operation, pattern, bytes, when);
+    Deed& deed = deed_of(operation);
+    deed.pattern = pattern;
+    deed.bytes = bytes;
+    deed.began = when;
   }
-  void ended(OperationId operation, double when);
+  void ended(OperationId operation, double when) { deed_of(operation).ended = when; }
   /// An iteration of all ranks has ended, and with it the next one begins.
   /// @param next  the operation that is posted next.
   void iteration_ended(double now, OperationId next, const std::vector<IterationSample>& samples);
@@ -55,40 +60,43 @@ class Repeats {
   }
 
  private:
-  /// In place of bytes.
-  static constexpr double posted_then = -2;
-  static constexpr double ended_then = -1;
+  static constexpr double not_yet = std::numeric_limits<double>::lowest();
 
-  struct Note {
+  /// What became of an operation; seconds, in the end less the iteration's start.
+  struct Deed {
     std::optional<PatternId> pattern;  ///< that moves
-    int queue = 0;                     ///< of others
-    OperationId operation = 0;         ///< less the iteration's first; see tell_apart()
-    double bytes = 0;                  ///< that begin to move, or what else was then
-    double when = 0;                   ///< less the iteration's start
-    auto operator<=>(const Note&) const = default;
+    int queue = 0;
+    OperationId number = 0;  ///< of others in their queue; of one from before less the first one's
+    double bytes = 0;        ///< that begin to move
+    double posted = not_yet;
+    double began = not_yet;
+    double ended = not_yet;
+    auto operator<=>(const Deed&) const = default;
   };
   struct Iteration {
     double start = 0;
     double lasted = 0;
     OperationId first = 0;
     OperationId operations = 0;
-    std::vector<int> queues;  ///< of these operations
-    std::vector<Note> notes;
+    std::vector<Deed> deeds;  ///< in their own order
     std::vector<IterationSample> samples;
   };
 
-  void note(OperationId operation, std::optional<PatternId> pattern, double bytes, double when) {
-    now_.notes.push_back({pattern, 0, operation - now_.first, bytes, when - now_.start});
+  Deed& deed_of(OperationId operation) {
+    if (operation < now_.first) return open_[operation];
+    const auto index = static_cast<std::size_t>(operation - now_.first);
+    if (now_.deeds.size() <= index) now_.deeds.resize(index + 1);
+    return now_.deeds[index];
   }
-  /// Numbers those operations that move nothing in their queues, and takes the others' numbers.
-  void tell_apart();
+  /// Adds those from before to this iteration's, by its start, and keeps what is still open.
+  void settle_deeds();
   [[nodiscard]] static bool same(const Iteration& one, const Iteration& other);
 
   std::size_t period_;
   std::size_t alike_ = 0;  ///< so many iterations in a row were those of one period before
   Iteration now_;
-  std::unordered_map<OperationId, PatternId> moving_;
-  std::deque<Iteration> past_;  ///< the last period's, and one more while it is compared
+  std::map<OperationId, Deed> open_;  ///< of iterations before, still open when this one began
+  std::deque<Iteration> past_;        ///< the last period's, and one more while it is compared
 };
 
 }  // namespace gradwire

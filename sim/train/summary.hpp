@@ -13,6 +13,7 @@
 #include "sim/engine/network.hpp"
 #include "sim/train/job.hpp"
 #include "sim/train/plans.hpp"
+#include "sim/train/run_clock.hpp"
 #include "sim/train/workers.hpp"
 
 namespace gradwire {
@@ -137,7 +138,7 @@ class Summary {
   Posted warm_up_;  ///< of totals_.posted what does not count
   /// When measuring began, and how long data had moved by then.
   struct Before {
-    double time = 0;
+    double time = run_begins;
     double moving = 0;
   };
   Before before_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/train/inputs.hpp"
+#include "sim/train/run_clock.hpp"
 
 namespace gradwire {
 namespace {
@@ -51,7 +52,7 @@ void TrainingRun::wait_for_inputs(WorkerLane& lane) {
   // Those of the first iteration are there when the run begins.
   if (!lane.inputs_taken.empty()) {
     const bool full = lane.inputs_taken.size() == inputs_ahead;
-    const double begins = full ? lane.inputs_taken.front() : 0;
+    const double begins = full ? lane.inputs_taken.front() : run_begins;
     lane.input_made = std::max(lane.input_made, begins) + input_time(job_).count();
     if (full) lane.inputs_taken.pop_front();
   }

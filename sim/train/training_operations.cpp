@@ -5,9 +5,11 @@
 #include <utility>
 #include <variant>
 
+#include "sim/train/run_clock.hpp"
+
 namespace gradwire {
 void TrainingRun::tell(In& in, const Event& event) {
-  for (auto& operation : in.strategy->on_event(engine_->now(), event)) {
+  for (auto& operation : in.strategy->on_event(Seconds{now() - run_begins}, event)) {
     std::visit([this, &in](auto& op) { post(in, std::move(op)); }, operation);
   }
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "sim/train/run_clock.hpp"
 #include "sim/train/training_run.hpp"
 
 namespace gradwire {
@@ -20,7 +21,8 @@ void TrainingRun::watch_repeats() {
       job_.uneven_inputs.empty() &&
       std::ranges::none_of(lanes_, [](const WorkerLane& lane) { return lane.draws.vary(); });
   const int period = phasing_.period;
-  if (may_repeat && period <= period_max && iterations() > 2 * period) repeats_.emplace(period);
+  if (may_repeat && period <= period_max && iterations() > 2 * period)
+    repeats_.emplace(period, run_begins);
 }
 
 void TrainingRun::count_repeats(WorkerLane& lane) {

@@ -14,6 +14,7 @@
 #include "sim/train/gain.hpp"
 #include "sim/train/inputs.hpp"
 #include "sim/train/rank_memory.hpp"
+#include "sim/train/run_clock.hpp"
 #include "strategies/horovod/tensor_phases.hpp"
 #include "strategies/horovod/tuned_knobs.hpp"
 
@@ -72,9 +73,11 @@ bool is_dynamic(const Job& job, const std::vector<StrategyInstance>& instances) 
          std::ranges::any_of(job.rank_classes, communicates);
 }
 
-/// Members of one kind stand side by side, and there those that are about as fast: they are about
-/// as far in their iteration at any time. Independent workers keep their numbers.
+/// Members begin when the run does. Those of one kind stand side by side, and there those that are
+/// about as fast: they are about as far in their iteration at any time. Independent workers keep
+/// their numbers.
 std::vector<MemberGroup> side_by_side(std::vector<MemberGroup> members, bool independent) {
+  for (MemberGroup& member : members) member.start += run_begins;
   if (independent) return members;
   std::ranges::stable_sort(members, {}, [](const MemberGroup& member) {
     return std::tuple(member.rank_class, member.worker_class, member.inputs, member.speed);
@@ -179,6 +182,7 @@ RunResult TrainingRun::run() {
                                      std::move(lanes_[traced_lane_].workers.spans()));
   result.engine_cost.run_s = wall.count();
   result.engine_cost.iterations_run = iterations() - counted_again_;
+  for (Span& bar : result.spans) bar.start -= run_begins;
   const StrategyInstance& traced = instances_[lanes_[traced_lane_].instance];
   result.staleness = traced.strategy->staleness();
   result.exactness = traced.traits.exactness;

@@ -136,7 +136,11 @@ class TrainingRun {
   /// @param queue  as Repeats::posted.
   OperationId add(In& in, const std::string& label, int queue = 0);
   /// An operation that asks for nothing that could still be waited for.
-  void add_ended(In& in) { log_.end(add(in, {}), now()); }
+  void add_ended(In& in) {
+    const OperationId id = add(in, {});
+    log_.end(id, now());
+    note_ended(id);
+  }
   void post_item(WorkerLane& lane, ComputeItem item, std::string name);
   /// Prices device work on the GPUs of class 0 and, in other_seconds_, of the others.
   double price_on_all(const In& in, const DeviceWork& work);

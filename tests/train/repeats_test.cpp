@@ -176,6 +176,55 @@ TEST_CASE("what stands in different queues may be posted in another order", "[tr
   CHECK_FALSE(repeats.is_steady());
 }
 
+namespace {
+
+/// An iteration of 1 s in which one message is posted at 0.5 s that ends in the next one.
+/// @param late  how long after its beginning.
+void note_overlapping(Repeats& repeats, int iteration, double late) {
+  const double start = iteration;
+  if (iteration > 0) repeats.ended(iteration - 1, start + late);
+  repeats.posted(iteration, start + 0.5);
+  repeats.began(iteration, 4, 8, start + 0.5);
+  repeats.iteration_ended(start + 1, iteration + 1, {{.start = start, .end = start + 1}});
+}
+
+/// An iteration of 1 s in which two messages of one pattern begin at 0.25 and 0.5 s and end at 0.75
+/// and 1 s. @param first  0 or 1, the one that ends first.
+void note_pair(Repeats& repeats, int iteration, int first) {
+  const double start = iteration;
+  const OperationId begin = 2 * OperationId{iteration};
+  for (const int number : {0, 1}) {
+    repeats.posted(begin + number, start + 0.25);
+    repeats.began(begin + number, 4, 8, start + 0.25 + 0.25 * number);
+  }
+  repeats.ended(begin + first, start + 0.75);
+  repeats.ended(begin + 1 - first, start + 1);
+  repeats.iteration_ended(start + 1, begin + 2, {{.start = start, .end = start + 1}});
+}
+
+}  // namespace
+
+TEST_CASE("what was under way when an iteration began is known by how long it had been",
+          "[train][repeats]") {
+  Repeats repeats(1);
+  note_overlapping(repeats, 0, 0.25);
+  note_overlapping(repeats, 1, 0.25);
+  CHECK_FALSE(repeats.is_steady());  // nothing was under way when 0 began
+  note_overlapping(repeats, 2, 0.25);
+  CHECK(repeats.is_steady());
+  note_overlapping(repeats, 3, 0.125);
+  CHECK_FALSE(repeats.is_steady());
+}
+
+TEST_CASE("two messages are the same only where each takes as long as it did", "[train][repeats]") {
+  Repeats repeats(1);
+  note_pair(repeats, 0, 0);
+  note_pair(repeats, 1, 0);
+  CHECK(repeats.is_steady());
+  note_pair(repeats, 2, 1);  // the same begin and end, not of the same
+  CHECK_FALSE(repeats.is_steady());
+}
+
 TEST_CASE("what repeats itself is run for two periods", "[train][repeats]") {
   // 0 is one of its own: nothing has been launched before it. 1 and 2 are alike.
   CHECK(run({}) == up_to(2));
