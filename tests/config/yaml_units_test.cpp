@@ -55,6 +55,12 @@ TEST_CASE("a time is at most a million seconds", "[config][units]") {
                     "(units s, ms, us, ns), at most 1000000 s");
 }
 
+TEST_CASE("a rate that no number holds is too large", "[config][units]") {
+  CHECK(read<BytesPerSecond>("1e299 GB/s").count() == Approx(1e308));
+  CHECK_THROWS_WITH(read<BytesPerSecond>("1e300 GB/s"),  // 1e309 B/s
+                    Catch::StartsWith("s.yaml:1:1: 'key' is '1e300 GB/s', too large; expected"));
+}
+
 TEST_CASE("gigabits written as on a label are pointed at bits, not at bytes", "[config][units]") {
   CHECK_THROWS_WITH(read<BytesPerSecond>(GENERATE("10 Gb/s", "10 Gbps")),
                     Catch::ContainsSubstring("did you mean 'Gbit/s'?"));

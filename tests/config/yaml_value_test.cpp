@@ -72,6 +72,13 @@ TEST_CASE("a key that stands twice among many is found, too", "[config][yaml]") 
       "s.yaml:101:1: duplicate key 'k50'; expected each key once, the first is at 50:1");
 }
 
+TEST_CASE("a byte order mark in front changes nothing, not even a column", "[config][yaml]") {
+  const std::string marked = "\xEF\xBB\xBFone: 1\ntwo: 2\n";
+  CHECK(to_text(parse_yaml(marked, "s.yaml")) == "{one: 1, two: 2}");
+  CHECK_THROWS_WITH(parse_yaml(marked + "one: 3\n", "s.yaml"),
+                    "s.yaml:3:1: duplicate key 'one'; expected each key once, the first is at 1:1");
+}
+
 TEST_CASE("what stands for nothing is empty, unless it is in quotes", "[config][yaml]") {
   const std::string word = GENERATE("", "~", "null", "Null", "NULL");
   CHECK(parse_yaml("a: " + word + "\n", "s.yaml").find("a")->kind == YamlValue::Kind::empty);

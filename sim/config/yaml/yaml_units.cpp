@@ -134,7 +134,9 @@ double read_quantity(const YamlValue& value, const std::string& name) {
     fail(value, name, fmt::format(", unknown unit '{}'", unit),
          Written<T>::expected() + unit_suggestion(unit, units));
   }
-  return number * known->scale;
+  const double in_base_units = number * known->scale;
+  if (!std::isfinite(in_base_units)) fail(value, name, ", too large", Written<T>::expected());
+  return in_base_units;
 }
 
 /// Reads a bare number: all of the text, nothing else.

@@ -286,6 +286,11 @@ std::string to_text(const YamlValue& value) {
 
 YamlValue parse_yaml(const std::string& text, const std::string& file, int column) {
   require_plain(text, file, Controls::white_space, 1, column);
+  // Editors of Windows write one; libyaml counts it as a column, by which line 2 ends the mapping.
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (text.starts_with(byte_order_mark)) {
+    return parse_yaml(text.substr(byte_order_mark.size()), file, column);
+  }
   YamlValue root = TreeBuilder(text, file, column).build();
   if (root.where.file.empty()) root.where = {file, 1, column};  // nothing in it but comments
   return root;
