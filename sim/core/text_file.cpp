@@ -18,6 +18,11 @@ std::string file_suggestion(const std::string& path) {
   std::error_code error;
   const std::filesystem::path wanted(path);
   const auto folder = wanted.has_parent_path() ? wanted.parent_path() : std::filesystem::path(".");
+  const std::string yaml = wanted.stem().string() + ".yaml";
+  if ((wanted.extension() == ".yml" || !wanted.has_extension()) &&
+      std::filesystem::is_regular_file(folder / yaml, error)) {
+    return "; did you mean '" + yaml + "'?";
+  }
   for (auto entry = std::filesystem::directory_iterator(folder, error);
        !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     const auto& found = entry->path();

@@ -7,8 +7,8 @@
 
 namespace gradwire {
 
-/// "; did you mean 'x'?" for the file of the same ending beside `path` whose name is nearest, or
-/// "".
+/// "; did you mean 'x'?" for the file of the same ending beside `path` whose name is nearest, where
+/// `path` ends in .yml or in nothing for that with .yaml, or "".
 [[nodiscard]] std::string file_suggestion(const std::string& path);
 
 /// @throws ConfigError: the file cannot be read, at its first place, with the nearest name.

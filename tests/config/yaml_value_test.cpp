@@ -116,6 +116,10 @@ TEST_CASE("a missing file is reported with the nearest name in its folder", "[co
   CHECK_THROWS_WITH(load_yaml(missing), missing +
                                             ":1:1: cannot be read; expected a readable YAML "
                                             "file; did you mean 'ddp_v100.yaml'?");
+  const std::string ending = GENERATE("", ".yml");
+  CHECK_THROWS_WITH(
+      load_yaml((folder / "ddp_v100").string() + ending),
+      Catch::EndsWith("expected a readable YAML file; did you mean 'ddp_v100.yaml'?"));
   CHECK_THROWS_AS(load_yaml(folder.string()), ConfigError);
   CHECK(load_yaml((folder / "ddp_v100.yaml").string()).find("a")->text == "1");
   std::filesystem::remove_all(folder);
