@@ -120,6 +120,17 @@ void add_stores(const Pattern& pattern, const PatternFlow& flow, const HostPlace
   for (const LinkId id : path) loads.of_stores[loads.slots[id]] += flow.share;
 }
 
+/// Adds what a link's connections carry of a flow.
+/// @return seconds a byte, where one thread carries all.
+Seconds add_connections(const ClusterLink& link, double share, NcclFacts& facts) {
+  if (!std::isfinite(link.connection_capacity)) return {};
+  const Seconds connected{share / (link.connections * link.connection_capacity)};
+  facts.connected_per_byte = std::max(facts.connected_per_byte, connected);
+  facts.lone_connection_per_byte =
+      std::max(facts.lone_connection_per_byte, link.connections * connected);
+  return link.connections == 1 ? connected : Seconds{};
+}
+
 /// The links' loads, and what one flow sees of its way.
 Loads loads(const Cluster& cluster, const Pattern& pattern, const HostPlaces& places,
             NcclFacts& facts) {
@@ -142,13 +153,7 @@ Loads loads(const Cluster& cluster, const Pattern& pattern, const HostPlaces& pl
         const LinkId id = pattern.path_links[flow.path_begin + i];
         const ClusterLink& link = links[static_cast<std::size_t>(id)];
         result.all[result.slots[id]] += flow.share;
-        if (std::isfinite(link.connection_capacity)) {
-          const Seconds connected{flow.share / (link.connections * link.connection_capacity)};
-          facts.connected_per_byte = std::max(facts.connected_per_byte, connected);
-          facts.lone_connection_per_byte =
-              std::max(facts.lone_connection_per_byte, link.connections * connected);
-          if (link.connections == 1) by_proxy = std::max(by_proxy, connected);
-        }
+        by_proxy = std::max(by_proxy, add_connections(link, flow.share, facts));
         if (link.kind == LinkKind::network) {
           network += Seconds{link.latency};
           is_local = false;
