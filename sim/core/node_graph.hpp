@@ -56,6 +56,9 @@ class NodeGraph {
   std::string source;  ///< where the description comes from
   /// Between devices farther apart, data on PCIe go through host memory.
   PeerToPeer peer_to_peer = PeerToPeer::socket;
+  /// What a GPU's kernels store to host memory and load from it at once, each way; absent: nobody
+  /// has measured it (NcclMeasured::host_own_share).
+  std::optional<BytesPerSecond> staged_bandwidth{};
   std::optional<HostMemory> host_memory{};  ///< absent: unknown
   /// Machines of the type have other numbers of ports, too, and nobody has stated these machines'.
   bool ports_vary = false;

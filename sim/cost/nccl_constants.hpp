@@ -109,6 +109,9 @@ struct NcclMeasured {
   /// Of what a GPU's kernel stores to host memory and of what it loads from there, what either gets
   /// of its way while it does both: it loads a line before it stores one.
   double host_duplex_share = 1;
+  /// The same of a GPU's own link for another GPU, where nobody has stated
+  /// NodeGraph::staged_bandwidth: hosts differ by a factor of four.
+  double host_own_share = 1;
   /// The network latency that NCCL's hops hold already.
   Seconds counted_network_latency;
   double connection_slots = 1;  ///< of a connection's buffer

@@ -88,12 +88,20 @@ struct Moved {
   double stored = 0;
   double loaded = 0;
 
-  /// Bytes that a stored, or loaded, one counts as.
+  /// Bytes that a stored, or loaded, one counts as on a link that gives so much to both at once.
   [[nodiscard]] double weight(double own, double duplex_share) const {
     const double both = std::min(stored, loaded);
     return 1 + (1 / duplex_share - 1) * both / own;
   }
 };
+
+/// Of a link's rate, what a kernel that stores and loads gets each way.
+double duplex_share(const ClusterLink& link, const HostPlace& place, bool is_across,
+                    const NcclMeasured& measured) {
+  if (is_across || !place.at_gpu) return measured.host_duplex_share;
+  if (place.staged == BytesPerSecond{}) return measured.host_own_share;
+  return std::min(1.0, place.staged.count() / link.capacity);
+}
 
 /// Bytes that one between peers counts as: a port's are cut at any bridge.
 double peer_weight(const HostPlace& place, bool is_across, const NcclConstants& constants) {
@@ -160,6 +168,8 @@ std::vector<HostPlace> host_places(const NodeGraph& node) {
     place.at_bridge = from == DeviceKind::host_bridge || to == DeviceKind::host_bridge;
     place.of_amd = of_amd;
     place.to_memory = to == memory;
+    place.at_gpu = from == DeviceKind::gpu || to == DeviceKind::gpu;
+    place.staged = node.staged_bandwidth.value_or(BytesPerSecond{});
     place.ends_peers = graph[edge].kind != LinkKind::nvlink && !node.lets_peers_pass(to);
   }
   return places;
@@ -187,7 +197,6 @@ bool HostPlaces::end_peers() const {
 
 StagedFlows staged_flows(const Cluster& cluster, const Pattern& pattern, const HostPlaces& places,
                          const NcclConstants& constants) {
-  const double duplex = constants.measured.host_duplex_share;
   StagedFlows result;
   if (!places.end_peers() &&
       std::ranges::all_of(cluster.fabric().port_specs(), &PortSpec::gpudirect)) {
@@ -205,23 +214,25 @@ StagedFlows staged_flows(const Cluster& cluster, const Pattern& pattern, const H
   result.priced.resize(cluster.links().size());
   result.fetched.resize(cluster.links().size());
   const std::vector<Moved> moved = moved_by_rank(staged, pattern.ranks);
-  const auto add = [&](Links links, double share, double weight, bool is_across) {
+  const auto add = [&](LinkId id, double share, double weight, bool is_across) {
+    const auto at = static_cast<std::size_t>(id);
+    result.load[at] += share;
+    result.priced[at] += share * std::max(weight, peer_weight(places[id], is_across, constants));
+  };
+  const auto add_kernel = [&](Links links, double share, const Moved& rank, double own,
+                              bool is_across) {
     for (const LinkId id : links) {
-      const auto at = static_cast<std::size_t>(id);
-      result.load[at] += share;
-      result.priced[at] += share * std::max(weight, peer_weight(places[id], is_across, constants));
+      const double duplex = duplex_share(cluster.links()[static_cast<std::size_t>(id)], places[id],
+                                         is_across, constants.measured);
+      add(id, share, rank.weight(own, duplex), is_across);
     }
   };
   for (const auto& [flow, parts] : staged) {
     const Moved& source = moved[static_cast<std::size_t>(flow->source)];
     const Moved& destination = moved[static_cast<std::size_t>(flow->destination)];
-    if (!parts.store.empty()) {
-      add(parts.store, flow->share, source.weight(source.stored, duplex), parts.is_across);
-    }
-    if (!parts.load.empty()) {
-      add(parts.load, flow->share, destination.weight(destination.loaded, duplex), parts.is_across);
-    }
-    add(parts.sockets, flow->share, 1, parts.is_across);
+    add_kernel(parts.store, flow->share, source, source.stored, parts.is_across);
+    add_kernel(parts.load, flow->share, destination, destination.loaded, parts.is_across);
+    for (const LinkId id : parts.sockets) add(id, flow->share, 1, parts.is_across);
     // There and back, NodeGraph::route.
     for (std::size_t i = 1; i < parts.sockets.size(); i += 2) {
       result.fetched[static_cast<std::size_t>(parts.sockets[i])] += flow->share;

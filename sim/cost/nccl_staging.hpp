@@ -16,7 +16,9 @@ struct HostPlace {
   bool at_bridge = false;   ///< one of its ends is a host bridge
   bool of_amd = false;      ///< in an AMD machine, whose bridges pass stores between GPUs whole
   bool to_memory = false;   ///< it ends in host memory
+  bool at_gpu = false;      ///< one of its ends is a GPU
   bool ends_peers = false;  ///< devices that meet over it do not reach each other's memory
+  BytesPerSecond staged{};  ///< NodeGraph::staged_bandwidth of the machine; 0: not stated
 };
 
 /// Bytes that one of a GPU's stores into another's memory counts as where it passes there: Intel's

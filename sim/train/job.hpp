@@ -67,6 +67,9 @@ struct Job {
 [[nodiscard]] const ComputeProfile& profile_of(const Job& job, int worker_class);
 [[nodiscard]] const GpuSpec& gpu_of(const Job& job, int worker_class);
 
+/// Whether each GPU of a machine's ranks reaches the memory of every other one there.
+[[nodiscard]] bool are_peers(const Job& job, int machine);
+
 /// What strategies know of a job.
 [[nodiscard]] JobView job_view(const Job& job);
 

@@ -81,6 +81,15 @@ const GpuSpec& gpu_of(const Job& job, int worker_class) {
                            : job.classes->others[static_cast<std::size_t>(worker_class - 1)].gpu;
 }
 
+bool are_peers(const Job& job, int machine) {
+  const NodeGraph& node = job.cluster.node(machine);
+  std::vector<DeviceId> gpus;
+  for (const GpuRef& place : job.placement) {
+    if (place.node == machine) gpus.push_back(node.gpus()[static_cast<std::size_t>(place.gpu)]);
+  }
+  return node.are_peers(gpus);
+}
+
 JobView job_view(const Job& job) {
   JobView view;
   view.world_size = static_cast<int>(job.placement.size());
@@ -118,13 +127,7 @@ JobView job_view(const Job& job) {
   if (const auto& memory = job.cluster.node(job.placement.front().node).host_memory) {
     view.host_memory_rate = memory->bandwidth;
   }
-  const NodeGraph& node = job.cluster.node(job.placement.front().node);
-  std::vector<DeviceId> gpus;
-  for (const GpuRef& place : job.placement) {
-    if (place.node == job.placement.front().node)
-      gpus.push_back(node.gpus()[static_cast<std::size_t>(place.gpu)]);
-  }
-  view.peer_access = node.are_peers(gpus);
+  view.peer_access = are_peers(job, job.placement.front().node);
   view.collectives_on_gpu = job.library.on_gpu();
   view.all_reduce_time = [times = std::make_shared<AllReduceTimes>(job)](Bytes size) {
     return (*times)(size);

@@ -13,6 +13,7 @@
 #include "sim/core/cluster.hpp"
 #include "sim/core/statistics.hpp"
 #include "sim/engine/simgrid_transport.hpp"
+#include "sim/train/assumed_machines.hpp"
 #include "sim/train/doubts.hpp"
 #include "sim/train/inputs.hpp"
 #include "sim/train/model_work.hpp"
@@ -48,22 +49,6 @@ RelativeError profile_uncertainty(const ComputeProfile& profile, const ProfileEr
 double cost_uncertainty(const std::string& source, const DoubtWidths& widths) {
   if (source == "table") return widths.cost_table;
   return source == "fit" ? widths.cost_fit : widths.cost_model;
-}
-
-bool talks_over_tcp(const Job& job) {
-  const auto& ports = job.cluster.fabric().port_specs();
-  return job.cluster.node_count() > 1 &&
-         std::ranges::any_of(ports, [](const PortSpec& port) { return port.kind == "tcp"; });
-}
-
-/// A machine that talks to others through as many ports as its type often has; null: none.
-const NodeGraph* of_assumed_ports(const Job& job) {
-  if (job.cluster.node_count() == 1 || talks_over_tcp(job)) return nullptr;
-  for (int index = 0; index < job.cluster.node_count(); ++index) {
-    const NodeGraph& node = job.cluster.node(index);
-    if (node.ports_vary && node.nics().size() > 1) return &node;
-  }
-  return nullptr;
 }
 
 /// Parts without the roundings that are below nothing.
@@ -348,17 +333,7 @@ void Summary::add_spread(RunResult& result) const {
   result.spread_low =
       std::clamp(together(result.doubts, &Doubt::low), 0.0, 1 - std::min(1.0, least));
   result.spread_high = together(result.doubts, &Doubt::high);
-  warn_of_ports(result);
-}
-
-void Summary::warn_of_ports(RunResult& result) const {
-  if (result.doubts.empty() || result.doubts.front().name != "ports") return;
-  const NodeGraph& node = *of_assumed_ports(job_);
-  result.warnings.push_back(
-      {"ports-assumed",
-       fmt::format("machines of type '{}' are taken to have {} ports, but are built with fewer, "
-                   "too, and this job's time hangs on them: state links_per_node",
-                   node.name, node.nics().size())});
+  warn_of_assumed(job_, result);
 }
 
 double Summary::estimated_coding(const RunResult& result) const {

@@ -108,8 +108,6 @@ class Summary {
   [[nodiscard]] double bytes_sent(const Plans& plans) const;
   [[nodiscard]] Posted measured() const;
   void add_spread(RunResult& result) const;
-  /// Where that says most.
-  void warn_of_ports(RunResult& result) const;
   /// Seconds of an iteration in coding whose time is not measured.
   [[nodiscard]] double estimated_coding(const RunResult& result) const;
   /// Seconds of an iteration of the measured ones, on average.

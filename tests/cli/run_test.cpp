@@ -129,6 +129,25 @@ TEST_CASE("Where nobody states how many ports machines have, a run tells if its 
   CHECK(!told("cluster.nodes=1"));
 }
 
+TEST_CASE(
+    "Where nobody states what a host carries between GPUs, a run tells if its time hangs on it",
+    "[cli][run]") {
+  const Workplace place("staging");
+  place.write("job.yaml",
+              "schema: gradwire.scenario/1\n"
+              "profile: {model: vgg16, gpu: rtx4090, dtype: fp32, batch_per_gpu: 8}\n"
+              "cluster: {node: pcie4_8x_rtx4090, gpus_per_node: 2, peer_to_peer: none}\n"
+              "strategy: {name: ddp}\nrun: {iterations: 3}\n");
+  const auto told = [&](const std::string& change) {
+    return place.run("run job.yaml --set " + change).out.find("(staging-assumed)") !=
+           std::string::npos;
+  };
+  CHECK(told("run.seed=1"));
+  CHECK(!told("cluster.staged_bandwidth='15 GB/s'"));
+  CHECK(!told("cluster.peer_to_peer=socket"));
+  CHECK(!told("cluster.gpus_per_node=1"));
+}
+
 TEST_CASE("One GPU alone is as efficient as itself", "[cli][run]") {
   const Workplace place("alone");
   const std::string start =

@@ -251,7 +251,7 @@ TEST_CASE_METHOD(ClusterFixture, "a bad group is reported at its place", "[confi
         "'small-gpu'?");
   CHECK(groups("{node: pair, nodes: 2, node_s: 1}") ==
         "s.yaml:2:43: unknown key 'node_s'; expected one of node, nodes, gpus_per_node, "
-        "socket_bandwidth, peer_to_peer, gpu, clock, power_limit, link, "
+        "socket_bandwidth, peer_to_peer, staged_bandwidth, gpu, clock, power_limit, link, "
         "gpudirect, links_per_node; did you mean 'nodes'?");
   CHECK(message("cluster: {groups: [{node: pair}, {node: pair}]}") ==
         "s.yaml:2:10: missing key 'fabric'; expected one for several nodes, such as {kind: "

@@ -316,11 +316,11 @@ TEST_CASE_METHOD(ErrorFixture, "a bad override is reported on the command line",
 
 TEST_CASE_METHOD(ErrorFixture, "a bad point is reported at its own line", "[config][errors]") {
   const std::string text = good;
-  CHECK(
-      message_of(text + "points:\n  - {label: a, cluster.ndoes: 1}\n", {}) ==
-      "s.yaml:13:24: unknown key 'ndoes'; expected one of node, nodes, gpus_per_node, "
-      "socket_bandwidth, peer_to_peer, gpu, clock, power_limit, fabric, topology, groups; did you "
-      "mean 'nodes'?");
+  CHECK(message_of(text + "points:\n  - {label: a, cluster.ndoes: 1}\n", {}) ==
+        "s.yaml:13:24: unknown key 'ndoes'; expected one of node, nodes, gpus_per_node, "
+        "socket_bandwidth, peer_to_peer, staged_bandwidth, gpu, clock, power_limit, fabric, "
+        "topology, groups; did you "
+        "mean 'nodes'?");
   CHECK(message_of(text + "points:\n  - {label: a, cluster.nodes: many}\n", {}) ==
         "s.yaml:13:31: 'nodes' is 'many'; expected a whole number");
   CHECK(message_of(text + "points: 3\n", {}) ==

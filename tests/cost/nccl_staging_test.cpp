@@ -74,6 +74,19 @@ NodeGraph pair_below_a_switch() {
   return node;
 }
 
+/// Two GPUs, each below a bridge of its own.
+NodeGraph pair_below_bridges(const char* processor) {
+  NodeGraph node;
+  const DeviceId numa = node.add({.kind = DeviceKind::numa, .model = processor});
+  const Link slot{LinkKind::pcie, 12_GBps, Seconds{0.15e-6}};
+  for (int i = 0; i < 2; ++i) {
+    const DeviceId bridge = node.add({.kind = DeviceKind::host_bridge});
+    node.connect(bridge, numa, slot);
+    node.connect(node.add({.kind = DeviceKind::gpu}), bridge, slot);
+  }
+  return node;
+}
+
 }  // namespace
 
 TEST_CASE("Two RTX 2080 Ti below a switch all-reduce as published", "[cost][nccl][staging]") {
@@ -82,12 +95,19 @@ TEST_CASE("Two RTX 2080 Ti below a switch all-reduce as published", "[cost][nccl
   CHECK(bus(pair, CollectiveKind::all_reduce) == Approx(4.0).epsilon(0.03));
 }
 
-TEST_CASE("Dual-socket hosts of PCIe 3.0 without peer access ring at 4 to 6 GB/s",
+TEST_CASE("GPUs without peer access ring at what their host carries, a third of a link unless told",
           "[cost][nccl][staging]") {
-  const double reached =
-      bus(machines(shipped("pcie3_4x_2080ti"), 1, "eth_10g"), CollectiveKind::all_reduce);
-  CHECK(reached > 4);
-  CHECK(reached < 6);
+  // Two on links of their own: 3.9 GB/s of 12 (NVIDIA/nccl issue 384), and what is stated.
+  NodeGraph node = pair_below_bridges("skylake");
+  CHECK(bus(alone(node, PeerToPeer::none), CollectiveKind::all_reduce) ==
+        Approx(3.9).epsilon(0.03));
+  node.staged_bandwidth = BytesPerSecond{2.5e9};
+  CHECK(bus(alone(node, PeerToPeer::none), CollectiveKind::all_reduce) ==
+        Approx(2.5).epsilon(0.03));
+  // No more than the link gives stores alone.
+  node.staged_bandwidth = 100_GBps;
+  CHECK(bus(alone(node, PeerToPeer::none), CollectiveKind::all_reduce) <=
+        1.02 * bus(alone(node, PeerToPeer::socket), CollectiveKind::all_reduce));
 }
 
 TEST_CASE("Peer access never slows a collective, and speeds those that the host's path bounds",
@@ -150,17 +170,9 @@ TEST_CASE("A kernel that only stores to host memory is not slowed by loads", "[s
 }
 
 TEST_CASE("A host bridge takes nothing of stores between GPUs, Intel's a sixth", "[cost][nccl]") {
-  // NCCL, src/graph/topo.h: INTEL_P2P_OVERHEAD. Two GPUs, each below a bridge of its own.
+  // NCCL, src/graph/topo.h: INTEL_P2P_OVERHEAD.
   const auto per_byte = [](const char* processor) {
-    NodeGraph node;
-    const DeviceId numa = node.add({.kind = DeviceKind::numa, .model = processor});
-    const Link slot{LinkKind::pcie, 12_GBps, Seconds{0.15e-6}};
-    for (int i = 0; i < 2; ++i) {
-      const DeviceId bridge = node.add({.kind = DeviceKind::host_bridge});
-      node.connect(bridge, numa, slot);
-      node.connect(node.add({.kind = DeviceKind::gpu}), bridge, slot);
-    }
-    const auto pair = alone(node, PeerToPeer::socket);
+    const auto pair = alone(pair_below_bridges(processor), PeerToPeer::socket);
     const NcclLibrary library(pair, nccl_options({2, 18}, gpu));
     const auto pattern = library.plan(CollectiveKind::all_reduce, packed_placement(*pair, 2));
     return examine(*pair, pattern.front(), {}, nccl_2_28()).pcie_per_byte.count();

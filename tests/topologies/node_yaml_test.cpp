@@ -62,6 +62,15 @@ TEST_CASE("a node says how far apart its devices reach each other's memory", "[n
                 "socket; did you mean 'socket'?");
 }
 
+TEST_CASE("a node says what its host carries between GPUs", "[node_yaml]") {
+  const std::string text = with("host_bridges:", "staged_bandwidth: 4.8 GB/s\nhost_bridges:");
+  CHECK(!read(pair).staged_bandwidth);
+  CHECK(read(text).staged_bandwidth.value() == BytesPerSecond{4.8e9});
+  CHECK(config::write_node(read(text)) == text);
+  check_refused(with("host_bridges:", "staged_bandwidth: 0 GB/s\nhost_bridges:"),
+                "n.yaml:4:19: 'staged_bandwidth' is '0 GB/s'; expected a rate such as");
+}
+
 TEST_CASE("a node says its processors' memory with size, rate and source", "[node_yaml]") {
   const std::string memory = "host_memory: {size: 512 GB, bandwidth: 204.8 GB/s, source: \"x\"}\n";
   const std::string text = with("host_bridges:", memory + "host_bridges:");

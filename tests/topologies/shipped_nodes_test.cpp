@@ -134,6 +134,17 @@ TEST_CASE("ports for each GPU of a rack that takes part are of its tray", "[node
   CHECK(switches(2, 4) == Names{"switch0", "switch36"});  // fewer: spread over all 72 slots
 }
 
+TEST_CASE("a machine with other ports keeps what is known of its host", "[nodes]") {
+  NodeGraph node = shipped("dgx2");
+  REQUIRE(node.host_memory);
+  node.peer_to_peer = PeerToPeer::none;
+  node.staged_bandwidth = BytesPerSecond{5e9};
+  const NodeGraph changed = config::with_network_cards(node, 2, "ib_edr", 16).value();
+  CHECK(changed.host_memory.value().bandwidth == node.host_memory->bandwidth);
+  CHECK(changed.peer_to_peer == PeerToPeer::none);
+  CHECK(changed.staged_bandwidth.value() == BytesPerSecond{5e9});
+}
+
 TEST_CASE("no shipped node is without its data sheet", "[nodes]") {
   std::set<std::string> known;
   for (const Sheet& sheet : sheets()) known.insert(sheet.name);

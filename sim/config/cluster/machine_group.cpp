@@ -77,10 +77,14 @@ void read_socket_bandwidth(YamlMap& map, MachineGroup& group) {
   group.node = std::make_shared<const NodeGraph>(std::move(*changed));
 }
 
-KeyInfo peer_to_peer_key() {
-  KeyInfo key = peer_to_peer_fields().keys().front();
+/// In place of the type's own.
+Field<MachineGroup> peer_field(std::size_t number) {
+  KeyInfo key = peer_fields().keys().at(number);
   key.fallback = "the machine's";
-  return key;
+  return {key, [name = key.name](YamlMap& map, MachineGroup& group) {
+            if (map.find(name) == nullptr) return;
+            change(group, [&](NodeGraph& node) { peer_fields().read(map, node); });
+          }};
 }
 
 void read_gpu_type(YamlMap& map, MachineGroup& group) {
@@ -114,11 +118,8 @@ const Fields<MachineGroup>& machine_fields() {
          "of one direction between sockets; for machines of several",
          value_info(above(BytesPerSecond{}))},
         read_socket_bandwidth},
-       {peer_to_peer_key(),
-        [](YamlMap& map, MachineGroup& group) {
-          if (map.find("peer_to_peer") == nullptr) return;
-          change(group, [&](NodeGraph& node) { peer_to_peer_fields().read(map, node); });
-        }},
+       peer_field(0),
+       peer_field(1),
        {{"gpu", "the machine's", "another type in all its slots: `gradwire list gpus`"},
         read_gpu_type},
        {clock_keys().front(), read_clock_of_all},

@@ -37,6 +37,8 @@ NodeGraph rebuilt(const NodeGraph& node, const std::function<bool(const Device&)
   rest.name = node.name;
   rest.source = node.source;
   rest.peer_to_peer = node.peer_to_peer;
+  rest.staged_bandwidth = node.staged_bandwidth;
+  rest.host_memory = node.host_memory;
   for (const DeviceId id : graph.vertices()) {
     if (keeps(graph[id])) rest.add(graph[id]);
   }

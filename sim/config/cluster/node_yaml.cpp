@@ -257,23 +257,30 @@ std::string link_text(const std::string& a, const std::string& b, const Link& li
 
 }  // namespace
 
-const Fields<NodeGraph>& peer_to_peer_fields() {
+const Fields<NodeGraph>& peer_fields() {
   using enum PeerToPeer;
   static const Fields<NodeGraph> fields = {
       "peer_to_peer",
       "who reaches whose memory",
       {choice(
-          "peer_to_peer", &NodeGraph::peer_to_peer,
-          {{"none", none}, {"switch", pcie_switch}, {"bridge", host_bridge}, {"socket", socket}},
-          "how far apart on PCIe devices reach each other's memory: `none` at all (GeForce RTX, or "
-          "where the driver or `NCCL_P2P_DISABLE` forbids it), only a `switch`, one host `bridge`, "
-          "another `socket` (`NCCL_P2P_LEVEL=SYS`); beyond, bytes go through host memory")}};
+           "peer_to_peer", &NodeGraph::peer_to_peer,
+           {{"none", none}, {"switch", pcie_switch}, {"bridge", host_bridge}, {"socket", socket}},
+           "how far apart on PCIe devices reach each other's memory: `none` at all (GeForce RTX, "
+           "or "
+           "where the driver or `NCCL_P2P_DISABLE` forbids it), only a `switch`, one host "
+           "`bridge`, "
+           "another `socket` (`NCCL_P2P_LEVEL=SYS`); beyond, bytes go through host memory"),
+       field("staged_bandwidth", &NodeGraph::staged_bandwidth,
+             "what a GPU's kernels move through host memory each way at once: nccl-tests' bus "
+             "bandwidth of two GPUs' all-reduce under `NCCL_P2P_DISABLE=1`. Hosts differ by a "
+             "factor of four: a third of the GPU's link is assumed",
+             above(BytesPerSecond{}), "a third of its link")}};
   return fields;
 }
 
 Section node_section() {
   Section section{"node_file", "the inside of a machine", node_fields().keys()};
-  section.keys.push_back(peer_to_peer_fields().keys().front());
+  std::ranges::copy(peer_fields().keys(), std::back_inserter(section.keys));
   std::ranges::move(likeness_keys(), std::back_inserter(section.keys));
   for (const auto& [list, kind] : device_lists) {
     section.keys.push_back(
@@ -293,7 +300,7 @@ NodeGraph read_node(const YamlValue& document) {
   const std::optional<NodeGraph> like = read_likeness(map);
   NodeGraph node = like.value_or(NodeGraph{});
   node_fields().read(map, node);
-  peer_to_peer_fields().read(map, node);
+  peer_fields().read(map, node);
   if (like) {
     map.finish();
     return node;
@@ -316,6 +323,9 @@ std::string write_node(const NodeGraph& node, std::span<const std::string> assum
                                  name_text(node.name), yaml_quoted(node.source));
   if (node.peer_to_peer != PeerToPeer::socket) {
     text += fmt::format("peer_to_peer: {}\n", peer_to_peer_name(node.peer_to_peer));
+  }
+  if (const auto& staged = node.staged_bandwidth) {
+    text += fmt::format("staged_bandwidth: {}\n", yaml_rate(*staged));
   }
   if (const auto& memory = node.host_memory) {
     text += fmt::format("host_memory: {{size: {:.6g} GB, bandwidth: {}, source: {}}}\n",

@@ -19,8 +19,8 @@ namespace gradwire::config {
 /// way to.
 [[nodiscard]] NodeGraph read_node(const YamlValue& document);
 
-/// The key `peer_to_peer`, of node files and of machines in a scenario.
-[[nodiscard]] const Fields<NodeGraph>& peer_to_peer_fields();
+/// The keys `peer_to_peer` and `staged_bandwidth`, of node files and of machines in a scenario.
+[[nodiscard]] const Fields<NodeGraph>& peer_fields();
 
 /// The keys of a node file.
 [[nodiscard]] Section node_section();

@@ -112,6 +112,7 @@ void read_nccl_measured(Constants& from, NcclConstants& to) {
   from.read("nvls_tree_latencies", "", to.measured.nvls_tree_latencies);
   from.read("host_bridge_share", "", to.measured.host_bridge_share);
   from.read("host_duplex_share", "", to.measured.host_duplex_share);
+  from.read("host_own_share", "", to.measured.host_own_share);
   from.read("counted_network_latency", "us", to.measured.counted_network_latency);
   from.read("connection_slots", "", to.measured.connection_slots);
   from.read("ll_slot", "B", to.measured.ll_slot);
