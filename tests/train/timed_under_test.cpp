@@ -49,6 +49,19 @@ TEST_CASE("compute that takes what was told under a strategy is found again from
   CHECK(found.optimizer.count() == Approx(1e-3).epsilon(1e-5));
 }
 
+TEST_CASE("compute is found where the strategy takes nine tenths of the iteration",
+          "[train][profile]") {
+  const OneGpu one;
+  config::KnobList defaults;
+  const StrategyFactory ddp = Ddp::read(defaults);
+  const auto library = one.toy.library();
+  const Job job = one.toy.job(ddp, library);
+  const Seconds copies = one.takes(scaled_to(one.toy.profile, Seconds{1e-9}), ddp);
+  const ComputeProfile small = scaled_to(one.toy.profile, 1.0 / 9 * copies);
+  const ComputeProfile found = profile_timed_under(job, ddp, 1, one.takes(small, ddp));
+  CHECK(found.iteration.count() == Approx(small.iteration.count()).epsilon(1e-4));
+}
+
 TEST_CASE("a time that no compute leaves under the strategy is refused", "[train][profile]") {
   const OneGpu one;
   config::KnobList defaults;
