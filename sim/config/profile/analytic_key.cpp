@@ -16,6 +16,7 @@
 #include "sim/config/profile/model_catalogue.hpp"
 #include "sim/config/profile/model_fields.hpp"
 #include "sim/config/profile/other_batch.hpp"
+#include "sim/config/profile/precision_warnings.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/core/joined_by.hpp"
@@ -274,18 +275,10 @@ ComputeProfile read_shape(YamlMap& map, ComputeProfile profile) {
   return profile;
 }
 
-/// Frameworks' defaults: torch.backends.cudnn.allow_tf32 (PyTorch 1.7), .cuda.matmul.allow_tf32
-/// (true in 1.7 to 1.11), tf.config.experimental.enable_tensor_float_32_execution (TensorFlow 2.4).
-void warn_without_tf32(const GpuSpec& gpu, const std::string& dtype, const YamlMap& map,
-                       std::vector<Warning>& warnings) {
-  if (dtype != "fp32" || !gpu.peak_flops.contains("tf32") || map.has("iteration_time")) return;
-  warnings.push_back(
-      {"fp32-without-tf32",
-       fmt::format(
-           "fp32 is counted as on the fp32 units of {}; unless told otherwise PyTorch takes "
-           "TF32 for convolutions, before 1.12 for products too, and TensorFlow from 2.4 "
-           "for both: 'dtype: tf32'",
-           gpu.name)});
+/// Says of what is counted what the type does to it; nothing where the time is given.
+void warn_of_type(const std::optional<Warning>& told, const YamlMap& map,
+                  std::vector<Warning>& warnings) {
+  if (told && !map.has("iteration_time")) warnings.push_back(*told);
 }
 
 void warn_if_derived(const ComputeProfile& profile, std::vector<Warning>& warnings) {
@@ -347,7 +340,7 @@ ComputeProfile read_model_profile(YamlMap& map, std::vector<Warning>& warnings) 
   if (const auto name = recorded_name(map)) {
     ComputeProfile recorded = read_once<read_profile>(data_file(DataKind::profile, *name).string());
     const GpuSpec gpu = shipped_gpu(recorded.gpu, {});
-    warn_without_tf32(gpu, recorded.dtype, map, warnings);
+    warn_of_type(fp32_warning(gpu, recorded.dtype), map, warnings);
     recorded = with_batch(std::move(recorded), gpu, map.require<int>("batch_per_gpu"));
     warn_if_derived(recorded, warnings);
     const auto& models = model_catalogue();
@@ -358,7 +351,8 @@ ComputeProfile read_model_profile(YamlMap& map, std::vector<Warning>& warnings) 
   const AnalyticJob job = read_analytic_job(map);
   ComputeProfile profile =
       analytic_profile(shipped_hosts(), job.model, job.gpu, job.batch, job.dtype, job.options);
-  warn_without_tf32(job.gpu, job.dtype, map, warnings);
+  warn_of_type(fp32_warning(job.gpu, job.dtype), map, warnings);
+  warn_of_type(half_precision_warning(job, profile), map, warnings);
   const std::string times =
       map.has("iteration_time")
           ? "shares of 'iteration_time' that are counted from the model"
