@@ -72,7 +72,7 @@ TEST_CASE("strategies that take any type send half of gradients of half precisio
     CHECK(half.first == whole.first);
     ++checked;
   }
-  CHECK(checked == 21);
+  CHECK(checked == 22);
 }
 
 TEST_CASE("every strategy's steps are exact, lossy or stale", "[config][catalogue]") {
@@ -83,6 +83,7 @@ TEST_CASE("every strategy's steps are exact, lossy or stale", "[config][catalogu
        {"apex_ddp",
         "asc_wfbp",
         "autodist_all_reduce",
+        "average_gradients",
         "bsp",
         "byteps",
         "bytescheduler",

@@ -11,6 +11,7 @@
 #include "sim/config/yaml/yaml_knobs.hpp"
 #include "strategies/all_reduce/apex_ddp.hpp"
 #include "strategies/all_reduce/autodist_all_reduce.hpp"
+#include "strategies/all_reduce/average_gradients.hpp"
 #include "strategies/all_reduce/bytegrad.hpp"
 #include "strategies/all_reduce/ddp.hpp"
 #include "strategies/all_reduce/dear.hpp"
@@ -85,6 +86,9 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
       {"none", "ranks that never talk: a bound, but for the optimizer", NoCommunication::read},
       {"bsp", "all gradients in one all-reduce after backward", read_bsp, any_dtype},
       {"wfbp", "one all-reduce a tensor, as soon as its gradient is ready", read_wfbp, any_dtype},
+      {"average_gradients",
+       "dist.all_reduce of each gradient after backward, as in PyTorch's tutorial",
+       AverageGradients::read, any_dtype},
       {"horovod", "Horovod: cycles, negotiation, fused all-reduces", Horovod::read, any_dtype},
       {"mg_wfbp", "MG-WFBP: gradients merged where waiting costs less than a start-up",
        MgWfbp::read, any_dtype},
