@@ -71,6 +71,16 @@ struct ProfileSource {
 struct BackwardMoment {
   Bytes activations{0};        ///< still kept
   std::int64_t gradients = 0;  ///< elements of those made so far
+  std::int64_t casts = 0;      ///< elements of weights whose copies autocast still keeps
+};
+
+/// Elements of weights that torch.autocast keeps copies of, where a model is not in two bytes
+/// itself: its cache does until forward has ended (torch/amp/autocast_mode.py, __exit__), from then
+/// on the graph, until backward has passed them (saved tensors of a product), but none of a block
+/// that is made again, before it is (torch/utils/checkpoint.py).
+struct CastWeights {
+  std::int64_t all = 0;   ///< when forward ends
+  std::int64_t kept = 0;  ///< when backward begins
 };
 
 /// What one GPU does in one iteration of a model without communication.
@@ -96,11 +106,13 @@ struct ComputeProfile {
   /// Device time of taking the loss's scale out of the gradients, where the host then waits to read
   /// whether they are finite and launches the optimizer only after that (torch.amp.GradScaler).
   std::optional<Seconds> unscale;
-  int tokens_per_sample = 0;             ///< of a sequence; 0: samples are no text, or nobody says
-  double recomputed_flops = 0;           ///< forward operations that backward does again
-  std::optional<Bytes> activations;      ///< kept for a micro-batch's backward; absent: unknown
-  Bytes logits{0};                       ///< beside them the most that its loss keeps
-  BackwardMoment fullest{};              ///< when both are most together, of 4 bytes an element
+  int tokens_per_sample = 0;         ///< of a sequence; 0: samples are no text, or nobody says
+  double recomputed_flops = 0;       ///< forward operations that backward does again
+  std::optional<Bytes> activations;  ///< kept for a micro-batch's backward; absent: unknown
+  Bytes logits{0};                   ///< beside them the most that its loss keeps
+  Bytes forward_end{0};              ///< activations and what a loss keeps, when forward ends
+  BackwardMoment fullest{};          ///< when all are most together, gradients of 4 bytes
+  CastWeights casts{};
   std::optional<Bytes> optimizer_state;  ///< of the optimizer a parameter; absent: unknown
   Bytes step_lists{0};                   ///< a parameter, that its step makes and frees
   HostStep host_step{};                  ///< of the optimizer, where a host takes its step

@@ -106,7 +106,9 @@ void set_orders(ComputeProfile& profile, const ModelDescription& model) {
 void set_activations(ComputeProfile& profile, const ActivationMemory& kept) {
   profile.activations = Bytes{std::llround(kept.activations)};
   profile.logits = Bytes{std::llround(kept.logits)};
+  profile.forward_end = Bytes{std::llround(kept.forward_end)};
   profile.fullest = kept.fullest;
+  profile.casts = kept.casts;
 }
 
 /// The step, and the casts of weights: of mixed precision, and to 8 bits.

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "sim/core/gpu.hpp"
+#include "sim/models/model.hpp"
 
 namespace gradwire {
 
@@ -21,5 +22,9 @@ constexpr double unscale_bytes_per_parameter = 8;
 /// Device time of these casts; 0 unless `dtype` is fp16 or bf16.
 [[nodiscard]] Seconds cast_time(std::int64_t parameters, const GpuSpec& gpu,
                                 const std::string& dtype);
+
+/// Elements of the weights of a layer that torch.autocast casts: of convolutions and products
+/// (aten/src/ATen/autocast_mode.h, lower_precision_fp), a tied one's, too.
+[[nodiscard]] std::int64_t cast_weights(const ModelLayer& layer);
 
 }  // namespace gradwire

@@ -8,6 +8,7 @@
 #include "sim/core/block_names.hpp"
 #include "sim/models/efficiencies.hpp"
 #include "sim/models/fusion.hpp"
+#include "sim/models/mixed_precision.hpp"
 
 namespace gradwire {
 namespace {
@@ -137,15 +138,16 @@ KeptActivations kept_activations(const ModelDescription& model, Recomputation re
   double in_block = 0;  // what the block would keep
   double left = 0;      // of it, what it does not keep
   double largest = 0;
+  int number = -1;  // of the block
   for (const ModelLayer& layer : model.layers) {
-    double& here = all.by_layer.emplace_back(0);
+    KeptActivations::Layer& here = all.by_layer.emplace_back();
     if (is_loss(layer)) {
       all.logits += layer.kept;
       continue;
     }
     const std::string_view own = block_of(layer);
     if (!again(own)) {
-      here = layer.kept;
+      here.kept = layer.kept;
       all.bytes += layer.kept_bytes;
       all.autocast_bytes += layer.autocast_kept_bytes;
       all.fp32_bytes += layer.autocast_in_fp32 ? layer.kept_bytes : 0;
@@ -154,40 +156,110 @@ KeptActivations kept_activations(const ModelDescription& model, Recomputation re
     if (own != block) {
       block = own;
       in_block = left = 0;
+      ++number;
     }
-    double stays = in_block == 0 ? layer.kept : 0;  // its input
+    double stays = 0;
+    if (in_block == 0) {  // the block's input, which sums and norms leave in fp32 under autocast
+      stays = layer.kept;
+      all.autocast_bytes += (activation_bytes("fp32") - activation_bytes("bf16")) * layer.kept;
+    }
     if (kept(layer, own)) stays += layer.result;
-    here = stays;
+    here = {.kept = stays, .again = layer.kept - stays, .block = number};
     in_block += layer.kept;
     left += layer.kept - stays;
     largest = std::max(largest, left);
   }
-  for (const double kept_here : all.by_layer) all.elements += kept_here;
+  for (const KeptActivations::Layer& layer : all.by_layer) all.elements += layer.kept;
   all.again = largest;
   return all;
 }
 
 namespace {
 
-/// @param activations  bytes that are kept when backward begins; @param element  bytes of one
+/// What is there of layers in backward, from the last one to the first.
+class Passing {
+ public:
+  Passing(const ModelDescription& model, const KeptActivations& kept) : model_(model), kept_(kept) {
+    for (std::size_t i = 0; i < model.layers.size(); ++i) {
+      if (kept.by_layer[i].block < 0) casts_ += cast_weights(model.layers[i]);
+    }
+  }
+
+  /// Its block, if it is the first of one that is made again, is.
+  void reach(std::size_t layer) {
+    const int block = kept_.by_layer[layer].block;
+    if (block == block_) return;
+    block_ = block;
+    for (std::size_t i = layer + 1; block >= 0 && i-- > 0 && kept_.by_layer[i].block == block;) {
+      again_ += kept_.by_layer[i].again;
+      casts_ += cast_weights(model_.layers[i]);
+    }
+  }
+  void pass(std::size_t layer) {
+    const KeptActivations::Layer& here = kept_.by_layer[layer];
+    passed_ += here.kept;
+    again_ -= here.again;
+    casts_ -= cast_weights(model_.layers[layer]);
+  }
+
+  /// Elements beyond those that are kept when backward begins.
+  [[nodiscard]] double activations() const { return again_ - passed_; }
+  [[nodiscard]] std::int64_t casts() const { return casts_; }
+
+ private:
+  const ModelDescription& model_;
+  const KeptActivations& kept_;
+  int block_ = -1;
+  double passed_ = 0;
+  double again_ = 0;
+  std::int64_t casts_ = 0;
+};
+
+/// @param activations  bytes that are kept when backward begins; @param own  bytes of the model's
+/// type
 BackwardMoment fullest_moment(const ModelDescription& model, int batch, const KeptActivations& kept,
-                              double activations, double element) {
+                              double activations, double own) {
   const double gradient = activation_bytes("fp32");
+  const double cast = own < gradient ? own : 0;
+  Passing passing(model, kept);
   double gradients = 0;
   double most = 0;
   BackwardMoment fullest;
   for (std::size_t i = model.layers.size(); i-- > 0;) {
+    passing.reach(i);
     for (const ParameterSpec& parameter : model.parameters_of(model.layers[i], batch)) {
       gradients += static_cast<double>(parameter.gradient_elements());
     }
-    if (activations + gradient * gradients > most) {
-      most = activations + gradient * gradients;
-      fullest = {.activations = Bytes{static_cast<std::int64_t>(activations)},
-                 .gradients = static_cast<std::int64_t>(gradients)};
+    const double here = activations + batch * own * passing.activations();
+    const double all = here + gradient * gradients + cast * static_cast<double>(passing.casts());
+    if (all > most) {
+      most = all;
+      fullest = {.activations = Bytes{static_cast<std::int64_t>(here)},
+                 .gradients = static_cast<std::int64_t>(gradients),
+                 .casts = cast > 0 ? passing.casts() : 0};
     }
-    activations -= element * kept.by_layer[i];
+    passing.pass(i);
   }
   return fullest;
+}
+
+/// Of the largest block that is made again, and of all layers and those that are not.
+struct CastsOfModel : CastWeights {
+  std::int64_t again = 0;
+};
+
+CastsOfModel casts_of(const ModelDescription& model, const KeptActivations& kept) {
+  CastsOfModel casts;
+  std::map<int, std::int64_t> of_block;
+  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+    const std::int64_t elements = cast_weights(model.layers[i]);
+    casts.all += elements;
+    const int block = kept.by_layer[i].block;
+    std::int64_t& sum = block < 0 ? casts.kept : of_block[block];
+    sum += elements;
+    if (block >= 0) casts.again = std::max(casts.again, sum);
+  }
+  return casts;
 }
 
 /// @param own  bytes of the model's type
@@ -205,6 +277,13 @@ double bytes_of_logit(LossForm loss, double own) {
   return of_loss * full;
 }
 
+/// The same when forward ends: of operators the logits, their cast and the loss's result.
+double bytes_of_logit_in_forward(LossForm loss, double own) {
+  const double full = activation_bytes("fp32");
+  if (loss != LossForm::operators) return own;
+  return own + (own < full ? full : 0) + full;
+}
+
 }  // namespace
 
 ActivationMemory activation_memory(const ModelDescription& model, int batch, std::string_view dtype,
@@ -218,9 +297,13 @@ ActivationMemory activation_memory(const ModelDescription& model, int batch, std
   const double logits = batch * kept.logits * bytes_of_logit(loss, own);
   const double again = batch * kept.again * own;
   const bool at_loss = logits >= again;
+  const bool half = own < activation_bytes("fp32");
+  const CastsOfModel casts = half ? casts_of(model, kept) : CastsOfModel{};
   return {.activations = activations + (at_loss ? 0 : again),
           .logits = at_loss ? logits : 0,
-          .fullest = fullest_moment(model, batch, kept, activations, batch * own)};
+          .forward_end = activations + batch * kept.logits * bytes_of_logit_in_forward(loss, own),
+          .fullest = fullest_moment(model, batch, kept, activations, own),
+          .casts = {.all = casts.all, .kept = casts.kept + (at_loss ? 0 : casts.again)}};
 }
 
 }  // namespace gradwire

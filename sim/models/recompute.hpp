@@ -45,7 +45,13 @@ struct KeptActivations {
   double autocast_bytes = 0;  ///< more under autocast
   double fp32_bytes = 0;      ///< of `bytes`, what is of the model's type without autocast
   double logits = 0;
-  std::vector<double> by_layer{};  ///< of `elements`, what each layer of the model keeps
+  /// A layer of the model.
+  struct Layer {
+    double kept = 0;   ///< of `elements`
+    double again = 0;  ///< what is there beside that when its block has been made again
+    int block = -1;    ///< that is made again; -1: of none
+  };
+  std::vector<Layer> by_layer{};
 };
 [[nodiscard]] KeptActivations kept_activations(const ModelDescription& model,
                                                Recomputation recompute);
@@ -69,12 +75,15 @@ enum class LossForm : std::uint8_t { operators, compiled, fused };
 /// fused loss there is nothing but these, of a compiled one see LossForm. A block is made again
 /// when they are gone: of both the larger counts, the other is 0.
 ///
-/// A layer's activations are gone when its backward is done, and its gradients are there: networks
-/// that end in wide products have these beside nearly all activations.
+/// A layer's activations, and autocast's copies of its weights, are gone when its backward is done,
+/// and its gradients are there: networks that end in wide products have these beside nearly all
+/// activations.
 struct ActivationMemory {
   double activations = 0;
   double logits = 0;
-  BackwardMoment fullest{};  ///< of activations and gradients of 4 bytes
+  double forward_end = 0;    ///< of both, when forward ends
+  BackwardMoment fullest{};  ///< of activations, casts and gradients of 4 bytes
+  CastWeights casts{};
 };
 [[nodiscard]] ActivationMemory activation_memory(const ModelDescription& model, int batch,
                                                  std::string_view dtype, Recomputation recompute,

@@ -45,8 +45,10 @@ std::optional<RankMemory> rank_memory(const ComputeProfile& profile, const GpuSp
   const bool copies = mixed && !half && holding.weights >= 1;
   const double own_bytes = half ? half_bytes : master_bytes;
   const auto state = static_cast<double>(profile.optimizer_state->count());
+  const double copied = copies ? half_bytes * holding.weights : 0;  // of an element that is cast
+  const auto cast = [&](std::int64_t elements) { return copied * static_cast<double>(elements); };
   RankMemory memory;
-  memory.weights = parameters * holding.weights * (own_bytes + (copies ? half_bytes : 0));
+  memory.weights = parameters * holding.weights * own_bytes + cast(profile.casts.all);
   memory.gradients =
       static_cast<double>(profile.gradient_elements()) * holding.gradients * own_bytes;
   memory.optimizer = parameters * holding.optimizer * (state + (half && !pure ? master_bytes : 0));
@@ -54,22 +56,25 @@ std::optional<RankMemory> rank_memory(const ComputeProfile& profile, const GpuSp
   memory.logits = static_cast<double>(profile.logits.count());
   memory.gathered = static_cast<double>(holding.gathered.count());
   memory.buffers = static_cast<double>(holding.buffers.count());
-  const double all_along = memory.weights + memory.optimizer + memory.gathered + memory.buffers;
-  const double of_loss = memory.activations + memory.logits;
+  const double weights = memory.weights - cast(profile.casts.all);
+  const double all_along = weights + memory.optimizer + memory.gathered + memory.buffers;
   // Of several micro-batches one is in backward at a time, the others' activations stay.
   const double others = memory.activations - static_cast<double>(profile.activations->count());
+  const double forward_end =
+      others + static_cast<double>(profile.forward_end.count()) + cast(profile.casts.all);
+  const double of_loss = memory.activations + memory.logits + cast(profile.casts.kept);
   const double fullest =
       others + static_cast<double>(profile.fullest.activations.count()) +
-      static_cast<double>(profile.fullest.gradients) * holding.gradients * own_bytes;
-  const double of_backward = micro_batches > 1 ? memory.gradients + of_loss
-                                               : std::max({memory.gradients, of_loss, fullest});
+      static_cast<double>(profile.fullest.gradients) * holding.gradients * own_bytes +
+      cast(profile.fullest.casts);
+  const double of_backward = micro_batches > 1
+                                 ? memory.gradients + std::max(forward_end, of_loss)
+                                 : std::max({memory.gradients, forward_end, of_loss, fullest});
   // At the step activations, casts and gathered parameters are gone.
-  const double casts = copies ? parameters * holding.weights * half_bytes : 0;
   const double lists = holding.fused_step ? 0 : static_cast<double>(profile.step_lists.count());
   const double made = parameters * holding.optimizer * lists +
                       (half && !pure ? static_cast<double>(holding.step.count()) : 0);
-  const double of_step =
-      memory.weights - casts + memory.optimizer + memory.buffers + memory.gradients + made;
+  const double of_step = weights + memory.optimizer + memory.buffers + memory.gradients + made;
   memory.allocated = std::max(all_along + of_backward, of_step);
   if (memory.allocated > all_along + of_backward) memory.step = made;
   memory.slack = gpu.memory.slack_share * memory.allocated;

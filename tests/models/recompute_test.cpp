@@ -58,6 +58,29 @@ TEST_CASE("Full recomputation keeps the inputs of blocks, and one block when log
   CHECK(activation_memory(small(), 3, "bf16", {Recompute::none}).logits > 0);
 }
 
+TEST_CASE("Autocast keeps inputs of blocks in fp32, and no casts of blocks that are made again",
+          "[models]") {
+  const ModelDescription model = small();
+  const auto memory = [&](Recompute what, bool autocast) {
+    return activation_memory(model, 3, "bf16", {what}, autocast);
+  };
+  // of the two blocks' inputs 2 bytes more each, beside what layers behind them keep
+  const double token = 64 * 32;
+  double behind = 0;
+  for (const ModelLayer& layer : model.layers) {
+    if (!layer.name.starts_with("model.layers.")) behind += layer.autocast_kept_bytes;
+  }
+  CHECK(kept_activations(model, {Recompute::full}).autocast_bytes == 2 * 2 * token + behind);
+  // q, k, v and o of 64 x 64, gate, up and down of 128 x 64 in each block; the head of 100 x 64
+  const std::int64_t block = 4 * 64 * 64 + 3 * 128 * 64;
+  const std::int64_t head = 100 * 64;
+  CHECK(memory(Recompute::none, true).casts.all == 2 * block + head);
+  CHECK(memory(Recompute::none, true).casts.kept == 2 * block + head);
+  // the block that is made again when the logits are gone, which are less
+  CHECK(memory(Recompute::full, true).casts.all == 2 * block + head);
+  CHECK(memory(Recompute::full, true).casts.kept == block + head);
+}
+
 TEST_CASE("Recomputation by layer count keeps what the other blocks do", "[models]") {
   // of two blocks the first keeps its input alone, the second all
   const double token = 64 * 32;

@@ -6,13 +6,16 @@
 namespace gradwire {
 namespace {
 
-/// 768 parameters, 8 bytes of optimizer state each, 10 000 bytes of activations, 500 of logits.
+/// 768 parameters, 8 bytes of optimizer state each, 10 000 bytes of activations, 500 of logits,
+/// which are there when forward ends, too.
 ComputeProfile profile(const std::string& dtype) {
   ComputeProfile made = test::toy_profile();
   made.gpu = "small";
   made.dtype = dtype;
   made.activations = Bytes{10'000};
   made.logits = Bytes{500};
+  made.forward_end = Bytes{10'500};
+  made.casts = {.all = 768, .kept = 768};
   made.optimizer_state = Bytes{8};
   return made;
 }
@@ -84,14 +87,15 @@ TEST_CASE(
   ComputeProfile made = profile("bf16");
   made.activations = Bytes{10};
   made.logits = Bytes{0};
+  made.forward_end = Bytes{10};
   made.step_lists = Bytes{4};
   const auto memory = rank_memory(made, gpu_of(0), {}, 1);
   CHECK(memory->allocated == (4 + 8 + 4 + 4) * 768);
   CHECK(memory->step == 4 * 768);
-  // one kernel makes none: casts are there until backward ends
+  // one kernel makes none, and casts are gone when the last gradient is there
   Holding fused;
   fused.fused_step = true;
-  CHECK(rank_memory(made, gpu_of(0), fused, 1)->allocated == (6 + 8 + 4) * 768);
+  CHECK(rank_memory(made, gpu_of(0), fused, 1)->allocated == (4 + 8 + 4) * 768);
   CHECK(rank_memory(made, gpu_of(0), fused, 1)->step == 0);
   // of a shard the list is as long as that
   Holding shard;
@@ -101,6 +105,23 @@ TEST_CASE(
   made.activations = Bytes{8 * 768};
   CHECK(rank_memory(made, gpu_of(0), {}, 1)->allocated == (6 + 8 + 8) * 768);
   CHECK(rank_memory(made, gpu_of(0), {}, 1)->step == 0);
+}
+
+TEST_CASE(
+    "Autocast keeps all casts until forward ends, then those that backward does not make again",
+    "[train][memory]") {
+  // torch/amp/autocast_mode.py, __exit__ clears the cache; torch/utils/checkpoint.py keeps no
+  // tensor
+  ComputeProfile made = profile("bf16");
+  made.casts = {.all = 768, .kept = 100};
+  // weights 4, state 8 bytes a parameter; 10 000 + 500 + 2 x 768 when forward ends
+  CHECK(rank_memory(made, gpu_of(0), {}, 1)->allocated == 12 * 768 + 10'500 + 2 * 768);
+  // in the loss's backward 2 x 100 of casts beside 3000 more of activations
+  made.activations = Bytes{13'000};
+  CHECK(rank_memory(made, gpu_of(0), {}, 1)->allocated == 12 * 768 + 13'500 + 2 * 100);
+  // when most tensors are there: 16 000 of activations, 700 gradients of 4 bytes, 50 casts
+  made.fullest = {.activations = Bytes{16'000}, .gradients = 700, .casts = 50};
+  CHECK(rank_memory(made, gpu_of(0), {}, 1)->allocated == 12 * 768 + 16'000 + 4 * 700 + 2 * 50);
 }
 
 TEST_CASE("A step on copies of gradients in fp32 has them beside gradients of two bytes",
@@ -113,6 +134,7 @@ TEST_CASE("A step on copies of gradients in fp32 has them beside gradients of tw
   ComputeProfile made = profile("fp16");
   made.activations = Bytes{10};
   made.logits = Bytes{0};
+  made.forward_end = Bytes{10};
   CHECK(rank_memory(made, gpu_of(0), held, 1)->allocated == 20 * 768);
   // none where the model is in fp32, or the optimizer keeps no copy of it
   CHECK(rank_memory(
