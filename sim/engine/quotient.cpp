@@ -1,134 +1,18 @@
 #include "sim/engine/quotient.hpp"
 
 #include <algorithm>
-#include <boost/container_hash/hash.hpp>
 #include <cassert>
 #include <cmath>
 #include <limits>
 #include <map>
-#include <numeric>
-#include <unordered_map>
 #include <utility>
+
+#include "sim/engine/shared_rows.hpp"
 
 namespace gradwire {
 namespace {
 
 constexpr std::uint32_t no_class = std::numeric_limits<std::uint32_t>::max();
-
-/// A row of the problem before it is turned into columns: (flow class, weight), sorted.
-using Row = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
-
-/// Sorts a row, and adds up what it has of each class.
-void add_up(Row& row) {
-  std::ranges::sort(row);
-  std::size_t last = 0;
-  for (std::size_t i = 1; i < row.size(); ++i) {
-    if (row[i].first == row[last].first) {
-      row[last].second += row[i].second;
-    } else {
-      row[++last] = row[i];
-    }
-  }
-  if (!row.empty()) row.resize(last + 1);
-}
-
-/// What one link of each class carries: flows of each flow class, with their multiplicity.
-std::vector<Row> link_rows(const FlowGraph& graph, const Partition& partition,
-                           std::vector<std::uint32_t>& representative) {
-  representative.assign(partition.link_classes, no_class);
-  for (std::uint32_t link = 0; link < partition.link_class.size(); ++link) {
-    std::uint32_t& chosen = representative[partition.link_class[link]];
-    if (chosen == no_class) chosen = link;
-  }
-  std::vector<Row> rows(partition.link_classes);
-  for (std::size_t flow = 0; flow < graph.flow_count(); ++flow) {
-    for (const std::uint32_t link : graph.links_of(flow)) {
-      if (std::isinf(graph.capacities[graph.capacity[link]])) continue;
-      const std::uint32_t id = partition.link_class[link];
-      if (representative[id] != link) continue;
-      Row& row = rows[id];
-      const std::uint32_t flow_class = partition.flow_class[flow];
-      // Mostly those of a class stand side by side.
-      if (row.empty() || row.back().first != flow_class) row.emplace_back(flow_class, 0);
-      ++row.back().second;
-    }
-  }
-  for (Row& row : rows) add_up(row);
-  return rows;
-}
-
-/// Which kinds of hops the flows of a column have.
-struct ColumnHops {
-  bool pcie = false;
-  bool network = false;
-
-  ColumnHops& operator|=(const ColumnHops& other) {
-    pcie |= other.pcie;
-    network |= other.network;
-    return *this;
-  }
-};
-
-ColumnHops hops_of(Hop hop) {
-  return {.pcie = hop == Hop::pcie, .network = hop == Hop::network};
-}
-
-/// Copies and messages may take turns on it.
-bool may_have_turns(const Row& row, const std::vector<ColumnHops>& hops) {
-  ColumnHops all;
-  for (const auto& [column, weight] : row) all |= hops[column];
-  return all.pcie && all.network;
-}
-
-/// Rows that weigh the same columns in the same proportion become one, with the least capacity:
-/// up and down link of a ring, or a wide link behind a narrow one. Not those on which flows may
-/// take turns, unless they are as large parts of their links: a NIC has one port on each.
-/// @param parts  as FlowProblem has them of the rows before.
-FlowProblem merge_rows(std::vector<Row> rows, const std::vector<double>& capacities,
-                       const std::vector<std::uint32_t>& parts,
-                       const std::vector<ColumnHops>& hops) {
-  FlowProblem problem;
-  problem.columns.resize(hops.size());
-  using Key = std::pair<Row, std::uint32_t>;
-  std::unordered_map<Key, std::uint32_t, boost::hash<Key>> known;  // looked up, never walked
-  for (std::size_t id = 0; id < rows.size(); ++id) {
-    std::uint32_t divisor = 0;
-    if (rows[id].empty()) continue;  // of links that hold nothing up
-    for (const auto& [column, weight] : rows[id]) divisor = std::gcd(divisor, weight);
-    for (auto& [column, weight] : rows[id]) weight /= divisor;
-    const double capacity = capacities[id] / divisor;
-    const bool turns = may_have_turns(rows[id], hops);
-    const std::uint32_t of = turns ? divisor * (parts.empty() ? 1 : parts[id]) : 1;
-    const auto next = static_cast<std::uint32_t>(problem.capacity.size());
-    const auto [found, is_new] = known.try_emplace({std::move(rows[id]), of}, next);
-    if (is_new) {
-      problem.capacity.push_back(capacity);
-      problem.parts.push_back(of);
-      for (const auto& [column, weight] : found->first.first) {
-        problem.columns[column].push_back({next, weight});
-      }
-    } else {
-      double& least = problem.capacity[found->second];
-      least = std::min(least, capacity);
-    }
-  }
-  return problem;
-}
-
-FlowProblem make_problem(const FlowGraph& graph, const Partition& partition) {
-  std::vector<std::uint32_t> representative;
-  std::vector<Row> rows = link_rows(graph, partition, representative);
-  std::vector<double> capacities;
-  capacities.reserve(representative.size());
-  for (const std::uint32_t link : representative) {
-    capacities.push_back(graph.capacities[graph.capacity[link]]);
-  }
-  std::vector<ColumnHops> hops(partition.flow_classes);
-  for (std::size_t flow = 0; flow < graph.flow_count(); ++flow) {
-    hops[partition.flow_class[flow]] = hops_of(graph.kinds[graph.kind[flow]].hop);
-  }
-  return merge_rows(std::move(rows), capacities, {}, hops);
-}
 
 class QuotientBuilder {
  public:
@@ -313,25 +197,6 @@ class QuotientBuilder {
   Quotient result_;
 };
 
-/// The problem in which each column takes the place that `renamed` gives it; of several in one
-/// place the weights add up.
-/// @param hops  of the old ones.
-FlowProblem join_columns(const FlowProblem& problem, const std::vector<std::uint32_t>& renamed,
-                         std::size_t columns, const std::vector<ColumnHops>& hops) {
-  std::vector<Row> rows(problem.capacity.size());
-  for (std::size_t column = 0; column < renamed.size(); ++column) {
-    for (const RowUse& use : problem.columns[column]) {
-      rows[use.row].emplace_back(renamed[column], use.weight);
-    }
-  }
-  for (Row& row : rows) add_up(row);
-  std::vector<ColumnHops> joined(columns);
-  for (std::size_t column = 0; column < renamed.size(); ++column) {
-    joined[renamed[column]] |= hops[column];
-  }
-  return merge_rows(std::move(rows), problem.capacity, problem.parts, joined);
-}
-
 bool moves_equally(const GroupClass& group, const std::vector<FlowClass>& classes) {
   const double share = classes[group.members.front().flow_class].kind.share;
   return std::all_of(group.members.begin(), group.members.end(), [&](const auto& member) {
@@ -378,8 +243,8 @@ bool Quotient::couple() {
       }
     }
   }
-  std::vector<ColumnHops> hops(problem.columns.size());
-  for (const FlowClass& flow : flow_classes) hops[flow.column] = hops_of(flow.kind.hop);
+  std::vector<Hop> hops(problem.columns.size());
+  for (const FlowClass& flow : flow_classes) hops[flow.column] = flow.kind.hop;
   problem = join_columns(problem, renamed, columns, hops);
   for (FlowClass& flow : flow_classes) flow.column = renamed[flow.column];
   return true;
