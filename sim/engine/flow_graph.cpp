@@ -22,6 +22,15 @@ std::span<const LinkId> path_of(const Pattern& pattern, const PatternFlow& flow)
   return std::span(pattern.path_links).subspan(flow.path_begin, flow.path_size);
 }
 
+/// A leg up to the sender's port, one from there to the receiver's, and one from that on.
+constexpr std::uint32_t legs_most = 3;
+
+/// Messages of many pairs: what one rank sends, or one receives, passes the same links at its end.
+/// Of rings and trees hardly two flows have any leg in common.
+bool has_legs(const Phase& phase) {
+  return phase.coupling == Coupling::independent;
+}
+
 bool forwards(const Phase& phase) {
   return forwards_messages(phase.coupling, phase.steps);
 }
@@ -56,6 +65,12 @@ class Builder {
     PairIndex pairs{};                   ///< (source, destination)
     std::vector<std::uint32_t> links{};  ///< by number of the pair
   };
+  /// Those of the present part.
+  struct Legs {
+    PairIndex ends{};                    ///< (first link, last link)
+    std::vector<std::uint32_t> first{};  ///< by number of the ends, of those that have them
+    std::vector<std::uint32_t> next{};   ///< by leg, of those with the same ends; or `unused`
+  };
   using KindKey = std::tuple<double, std::int64_t, Hop, double, std::uint32_t>;
 
   void reserve(std::span<const Pattern> patterns) {
@@ -70,7 +85,9 @@ class Builder {
         flows += phase.flows.size();
         if (phase.coupling != Coupling::independent) coupled = flows;
         if (phase.coupling == Coupling::pipeline) pipelined = flows + 1;
-        for (const PatternFlow& flow : phase.flows) path += flow.path_size;
+        const std::uint32_t most =
+            has_legs(phase) ? legs_most : std::numeric_limits<std::uint32_t>::max();
+        for (const PatternFlow& flow : phase.flows) path += std::min(flow.path_size, most);
         if (pattern.connections > 0) path += phase.flows.size();  // and what their pairs share
       }
     }
@@ -119,6 +136,7 @@ class Builder {
         if (id != FlowGraph::no_link) seats_[at(id)] = unused;
       }
       connections_.clear();
+      legs_ = {};
     }
     const auto begin = static_cast<std::uint32_t>(graph_.flow_count());
     const auto size = static_cast<std::uint32_t>(phase.flows.size());
@@ -136,7 +154,7 @@ class Builder {
         await_arrivals(flow);
         graph_.before_begin.push_back(static_cast<std::uint32_t>(graph_.before.size()));
       }
-      add_flow(pattern, flow, forwards(phase));
+      add_flow(pattern, flow, phase);
     }
   }
 
@@ -180,8 +198,10 @@ class Builder {
     return found->second;
   }
 
-  void add_flow(const Pattern& pattern, const PatternFlow& flow, bool forwarded) {
+  void add_flow(const Pattern& pattern, const PatternFlow& flow, const Phase& of) {
     const auto path = path_of(pattern, flow);
+    const bool forwarded = forwards(of);
+    seated_.clear();
     const int connections = pattern.connections;
     assert(!path.empty() && flow.share > 0 && connections >= 0);
     double latency = 0;
@@ -192,7 +212,12 @@ class Builder {
       latency += link.latency;
       hop = std::max(hop, link.hop);
       ceiling = std::min(ceiling, link.ceiling(connections));
-      graph_.path.push_back(seat_of(id));
+      seated_.push_back(seat_of(id));
+    }
+    if (has_legs(of)) {
+      add_legs(path);
+    } else {
+      graph_.path.insert(graph_.path.end(), seated_.begin(), seated_.end());
     }
     if (connections > 0 && std::isfinite(ceiling)) {
       graph_.path.push_back(connection(flow, connections, ceiling));
@@ -205,6 +230,43 @@ class Builder {
     const auto phase = static_cast<std::uint32_t>(graph_.phases.size() - 1);
     graph_.kind.push_back(
         kind_of({phase, flow.share, latency, hop, ceiling, forwarded ? round() : 0}));
+  }
+
+  /// Appends the legs of the flow that is added, whose links are seated. @param path  the same.
+  void add_legs(std::span<const LinkId> path) {
+    const auto is_port = [&](LinkId id) {
+      return types_[links_.type_of(at(id))].hop == Hop::network;
+    };
+    const std::span links(seated_);
+    const auto first = std::ranges::find_if(path, is_port);
+    if (first == path.end()) return add_leg(links);
+    const auto last = std::find_if(path.rbegin(), path.rend(), is_port).base();
+    const auto sent = static_cast<std::size_t>(first - path.begin()) + 1;
+    const auto received = std::max(sent, static_cast<std::size_t>(last - path.begin()) - 1);
+    add_leg(links.first(sent));
+    add_leg(links.subspan(sent, received - sent));
+    add_leg(links.subspan(received));
+  }
+
+  void add_leg(std::span<const std::uint32_t> links) {
+    if (links.size() < 2) {  // the link itself takes no more
+      graph_.path.insert(graph_.path.end(), links.begin(), links.end());
+      return;
+    }
+    bool is_new = false;
+    const auto ends = legs_.ends.of(links.front(), links.back(), is_new);
+    if (is_new) legs_.first.push_back(unused);
+    std::uint32_t leg = legs_.first[ends];
+    while (leg != unused && !std::ranges::equal(graph_.links_of_leg(leg), links)) {
+      leg = legs_.next[leg - graph_.parts.back().leg_begin];
+    }
+    if (leg == unused) {
+      leg = static_cast<std::uint32_t>(graph_.leg_begin.size() - 1);
+      legs_.next.push_back(std::exchange(legs_.first[ends], leg));
+      graph_.leg_links.insert(graph_.leg_links.end(), links.begin(), links.end());
+      graph_.leg_begin.push_back(static_cast<std::uint32_t>(graph_.leg_links.size()));
+    }
+    graph_.path.push_back(FlowGraph::first_leg + leg);
   }
 
   std::uint32_t kind_of(const FlowKind& kind) {
@@ -281,6 +343,8 @@ class Builder {
   std::array<std::uint32_t, 2> recent_kinds_ = {unused, unused};
   std::optional<std::pair<int, std::uint32_t>> last_group_;
   std::vector<Connections> connections_;
+  Legs legs_;
+  std::vector<std::uint32_t> seated_;  ///< the links of the flow that is added
   // Of a pipeline: the last flow to arrive at each rank, for each flow of this phase the one that
   // arrived where it does before it, and the first flow of the group that is being added.
   std::vector<std::uint32_t> last_arrival_;

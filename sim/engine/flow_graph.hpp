@@ -45,12 +45,15 @@ struct GraphPart {
   std::uint32_t link_begin = 0;
   std::uint32_t group_begin = 0;
   std::uint32_t kind_begin = 0;
+  std::uint32_t leg_begin = 0;
 };
 
 /// All flows of all patterns and the links they use, as parallel arrays.
 struct FlowGraph {
   static constexpr LinkId no_link = -1;
   static constexpr std::uint32_t no_group = std::numeric_limits<std::uint32_t>::max();
+  /// In a path, leg l is first_leg + l: there are fewer links.
+  static constexpr std::uint32_t first_leg = 1U << 31U;
 
   /// Link -> the cluster's number; only links in use. A number stands here once for each phase that
   /// uses it when phases are separate; no_link for what the connections of a pair of ranks share,
@@ -61,8 +64,13 @@ struct FlowGraph {
   std::vector<std::uint32_t> capacity;    ///< link -> index into capacities
   std::vector<double> capacities;         ///< the different ones, bytes per second
   std::vector<std::uint32_t> path_begin;  ///< flow f uses path[path_begin[f], path_begin[f+1])
-  std::vector<std::uint32_t> path;        ///< links; one that stands twice carries the flow twice
-  std::vector<std::uint32_t> kind;        ///< flow -> index into kinds
+  /// Links, one that stands twice carries the flow twice; from `first_leg` on, legs.
+  std::vector<std::uint32_t> path;
+  /// Leg l is leg_links[leg_begin[l], leg_begin[l+1]): links that flows of a part pass one after
+  /// the other, told once for all of them.
+  std::vector<std::uint32_t> leg_begin = {0};
+  std::vector<std::uint32_t> leg_links;
+  std::vector<std::uint32_t> kind;  ///< flow -> index into kinds
   /// Flow -> coupled group, or no_group; of those behind the last that has one nothing stands here.
   std::vector<std::uint32_t> group;
   std::uint32_t group_count = 0;
@@ -78,11 +86,26 @@ struct FlowGraph {
   /// Where a part that comes next would begin.
   [[nodiscard]] GraphPart end() const {
     return {static_cast<std::uint32_t>(kind.size()), static_cast<std::uint32_t>(capacity.size()),
-            group_count, static_cast<std::uint32_t>(kinds.size())};
+            group_count, static_cast<std::uint32_t>(kinds.size()),
+            static_cast<std::uint32_t>(leg_begin.size() - 1)};
   }
   [[nodiscard]] std::size_t flow_count() const { return kind.size(); }
-  [[nodiscard]] std::span<const std::uint32_t> links_of(std::size_t flow) const {
-    return std::span(path).subspan(path_begin[flow], path_begin[flow + 1] - path_begin[flow]);
+  [[nodiscard]] std::span<const std::uint32_t> links_of_leg(std::size_t leg) const {
+    return std::span(leg_links).subspan(leg_begin[leg], leg_begin[leg + 1] - leg_begin[leg]);
+  }
+  /// Calls link(index) for each link that stands in a flow's path, and leg(index) for each leg.
+  template <class Link, class Leg>
+  void visit_path(std::size_t flow, Link link, Leg leg) const {
+    for (std::uint32_t i = path_begin[flow]; i < path_begin[flow + 1]; ++i) {
+      path[i] < first_leg ? link(path[i]) : leg(path[i] - first_leg);
+    }
+  }
+  /// Calls visit(link) for each link that a flow uses, in their order.
+  template <class Visit>
+  void visit_links(std::size_t flow, Visit visit) const {
+    visit_path(flow, visit, [&](std::uint32_t leg) {
+      for (const std::uint32_t link : links_of_leg(leg)) visit(link);
+    });
   }
   [[nodiscard]] std::uint32_t group_of(std::size_t flow) const {
     return flow < group.size() ? group[flow] : no_group;

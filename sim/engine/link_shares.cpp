@@ -33,13 +33,14 @@ template <class Met>
 void add_flows(const FlowGraph& graph, const PhaseRange& phase, std::vector<double>& sums,
                Met met) {
   for (std::uint32_t flow = phase.flow_begin; flow < phase.flow_end; ++flow) {
-    for (const std::uint32_t link : graph.links_of(flow)) {
+    const double share = graph.kinds[graph.kind[flow]].share;
+    graph.visit_links(flow, [&](std::uint32_t link) {
       const LinkId id = graph.link_id[link];
-      if (id == FlowGraph::no_link) continue;
+      if (id == FlowGraph::no_link) return;
       double& sum = sums[at(id)];
       if (sum == 0) met(id);
-      sum += graph.kinds[graph.kind[flow]].share;
-    }
+      sum += share;
+    });
   }
 }
 

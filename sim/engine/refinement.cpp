@@ -29,7 +29,8 @@ class Refiner {
   [[nodiscard]] Partition run(const GraphPart& begin, const GraphPart& end);
 
  private:
-  /// Gathers a node's neighbours. @param soon  one of its class that is met soon.
+  /// Gathers a node's neighbours, and counts its legs. @param soon  one of its class that is met
+  /// soon.
   void meet(Node member, Node soon);
   void sort_by_kind_and_capacity();
   void split_by_degree();
@@ -66,6 +67,13 @@ class Refiner {
   void sort_by_colour(std::uint32_t colours);
   void split_by(ClassId splitter);
   void count_met();
+  /// Counts the nodes at the other end of the legs that were met. @param of_flows  met by flows.
+  void count_over_legs(bool of_flows);
+  /// @param times  how often it is a neighbour.
+  void count(Node node, std::uint32_t times) {
+    if (states_[node].count == 0) touched_.push_back(node);
+    states_[node].count += times;
+  }
   void split_by_counts();
   void count_hits();
   void move_to_tail(Node node);
@@ -78,6 +86,8 @@ class Refiner {
   std::vector<Class> classes_;
   std::vector<ClassId> stack_;
   std::vector<Node> met_;  // neighbours of the splitter, each as often as it has some there
+  std::vector<std::uint32_t> leg_counts_;  // of the splitter's members, by leg
+  std::vector<RefinementNodes::Leg> legs_met_;
   std::vector<Node> touched_;
   std::vector<ClassId> hit_classes_;
   std::vector<std::pair<std::uint32_t, Node>> by_count_;
@@ -85,6 +95,7 @@ class Refiner {
 
 Partition Refiner::run(const GraphPart& begin, const GraphPart& end) {
   nodes_.index(begin, end);
+  leg_counts_.assign(nodes_.legs(), 0);
   sort_by_kind_and_capacity();
   split_by_degree();
   stack_all_but_largest();
@@ -173,25 +184,41 @@ void Refiner::split_by(ClassId splitter) {
     if (met_.size() >= met_most) count_met();
   }
   count_met();
+  count_over_legs(members.front() < nodes_.flows());
   split_by_counts();
 }
 
 void Refiner::meet(Node member, Node soon) {
   nodes_.fetch(soon);
-  if (member < nodes_.flows()) {
-    nodes_.visit_shared_by(member, [this](Node shared) { met_.push_back(shared); });
-  } else {
-    const auto flows = nodes_.flows_of(member);
-    met_.insert(met_.end(), flows.begin(), flows.end());
-  }
+  nodes_.visit_neighbours(
+      member, [this](Node beside) { met_.push_back(beside); },
+      [this](RefinementNodes::Leg leg) {
+        if (leg_counts_[leg]++ == 0) legs_met_.push_back(leg);
+      });
 }
 
 void Refiner::count_met() {
   for (std::size_t i = 0; i < met_.size(); ++i) {
     if (i + nodes_ahead < met_.size()) __builtin_prefetch(&states_[met_[i + nodes_ahead]]);
-    if (states_[met_[i]].count++ == 0) touched_.push_back(met_[i]);
+    count(met_[i], 1);
   }
   met_.clear();
+}
+
+void Refiner::count_over_legs(bool of_flows) {
+  for (const RefinementNodes::Leg leg : legs_met_) {
+    const std::uint32_t times = std::exchange(leg_counts_[leg], 0);
+    if (of_flows) {
+      nodes_.visit_links_of(leg, [&](Node link) { count(link, times); });
+      continue;
+    }
+    const auto flows = nodes_.flows_of(leg);
+    for (std::size_t i = 0; i < flows.size(); ++i) {
+      if (i + nodes_ahead < flows.size()) __builtin_prefetch(&states_[flows[i + nodes_ahead]]);
+      count(flows[i], times);
+    }
+  }
+  legs_met_.clear();
 }
 
 /// Splits the classes of the touched nodes by their counts, and forgets these.

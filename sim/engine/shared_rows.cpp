@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/container_hash/hash.hpp>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <unordered_map>
@@ -30,6 +31,16 @@ void add_up(Row& row) {
   if (!row.empty()) row.resize(last + 1);
 }
 
+/// Of each leg the links for which `is_told` holds.
+template <class IsTold>
+std::vector<std::vector<std::uint32_t>> of_legs(const FlowGraph& graph, IsTold is_told) {
+  std::vector<std::vector<std::uint32_t>> told(graph.leg_begin.size() - 1);
+  for (std::size_t leg = 0; leg < told.size(); ++leg) {
+    std::ranges::copy_if(graph.links_of_leg(leg), std::back_inserter(told[leg]), is_told);
+  }
+  return told;
+}
+
 /// What one link of each class carries: flows of each flow class, with their multiplicity.
 std::vector<Row> link_rows(const FlowGraph& graph, const Partition& partition,
                            std::vector<std::uint32_t>& representative) {
@@ -38,18 +49,26 @@ std::vector<Row> link_rows(const FlowGraph& graph, const Partition& partition,
     std::uint32_t& chosen = representative[partition.link_class[link]];
     if (chosen == no_link) chosen = link;
   }
+  const auto is_told = [&](std::uint32_t link) {
+    return representative[partition.link_class[link]] == link &&
+           !std::isinf(graph.capacities[graph.capacity[link]]);
+  };
+  const std::vector<std::vector<std::uint32_t>> told_of_leg = of_legs(graph, is_told);
   std::vector<Row> rows(partition.link_classes);
   for (std::size_t flow = 0; flow < graph.flow_count(); ++flow) {
-    for (const std::uint32_t link : graph.links_of(flow)) {
-      if (std::isinf(graph.capacities[graph.capacity[link]])) continue;
-      const std::uint32_t id = partition.link_class[link];
-      if (representative[id] != link) continue;
-      Row& row = rows[id];
-      const std::uint32_t flow_class = partition.flow_class[flow];
+    const std::uint32_t flow_class = partition.flow_class[flow];
+    const auto tell = [&](std::uint32_t link) {
+      Row& row = rows[partition.link_class[link]];
       // Mostly those of a class stand side by side.
       if (row.empty() || row.back().first != flow_class) row.emplace_back(flow_class, 0);
       ++row.back().second;
-    }
+    };
+    graph.visit_path(
+        flow,
+        [&](std::uint32_t link) {
+          if (is_told(link)) tell(link);
+        },
+        [&](std::uint32_t leg) { std::ranges::for_each(told_of_leg[leg], tell); });
   }
   for (Row& row : rows) add_up(row);
   return rows;

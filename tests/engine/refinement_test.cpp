@@ -100,7 +100,7 @@ TEST_CASE("A difference travels as far as links are shared", "[engine][refinemen
 }
 
 /// Copies of one random problem, so that there is symmetry to find; a link may stand twice in a
-/// path.
+/// path, whose legs begin and end at ports.
 Pattern random_copies(std::mt19937& random, int copies, std::vector<ClusterLink>& links) {
   const auto up_to = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   const int base_links = 3 + up_to(5);
@@ -108,7 +108,8 @@ Pattern random_copies(std::mt19937& random, int copies, std::vector<ClusterLink>
   std::vector<ClusterLink> base;
   base.reserve(static_cast<std::size_t>(base_links));
   for (int l = 0; l < base_links; ++l) {
-    base.push_back({bandwidth * (1 + up_to(3)), latency, LinkKind::pcie});
+    const LinkKind kind = up_to(2) == 0 ? LinkKind::network : LinkKind::pcie;
+    base.push_back({bandwidth * (1 + up_to(3)), latency, kind});
   }
   Pattern pattern;
   pattern.phases.emplace_back();
@@ -155,6 +156,78 @@ TEST_CASE("Merged flows get the rates that they have one by one", "[engine][refi
     merged += partition.flow_classes;
   }
   CHECK(merged > 200);
+}
+
+/// The same graph, each flow's links in its path.
+FlowGraph without_legs(const FlowGraph& graph) {
+  FlowGraph spelled = graph;
+  spelled.path.clear();
+  spelled.path_begin.assign(1, 0);
+  spelled.leg_begin.assign(1, 0);
+  spelled.leg_links.clear();
+  for (GraphPart& part : spelled.parts) part.leg_begin = 0;
+  for (std::size_t flow = 0; flow < graph.flow_count(); ++flow) {
+    graph.visit_links(flow, [&](std::uint32_t link) { spelled.path.push_back(link); });
+    spelled.path_begin.push_back(static_cast<std::uint32_t>(spelled.path.size()));
+  }
+  return spelled;
+}
+
+TEST_CASE("Flows whose links stand in legs have the classes of flows that list them",
+          "[engine][refinement]") {
+  std::mt19937 random(11);
+  std::size_t links_in_legs = 0;
+  std::size_t passed = 0;
+  for (int problem = 0; problem < 200; ++problem) {
+    std::vector<ClusterLink> links;
+    const int copies = 1 + problem % 6;
+    const std::vector<Pattern> patterns{random_copies(random, copies, links)};
+    const FlowGraph graph = make_flow_graph(links, patterns);
+    const FlowGraph spelled = without_legs(graph);
+    REQUIRE(spelled.path.size() == patterns[0].path_links.size());
+    const Partition partition = refine(graph);
+    REQUIRE(partition == refine(spelled));
+    const FlowProblem told = make_quotient(graph, partition).problem;
+    const FlowProblem as_listed = make_quotient(spelled, partition).problem;
+    REQUIRE(told.capacity == as_listed.capacity);
+    REQUIRE(told.columns == as_listed.columns);
+    links_in_legs += graph.leg_links.size();
+    passed += spelled.path.size() + graph.flow_count() - graph.path.size();
+  }
+  CHECK(links_in_legs > 0);
+  CHECK(passed > links_in_legs);  // a leg stands for several flows
+}
+
+TEST_CASE("What one rank sends passes one leg, told once", "[engine][refinement]") {
+  // A link to the port and the port, for each of 8 ranks: rank r's are 2r and 2r + 1. Each sends to
+  // all others, whose port and link it passes.
+  constexpr int ranks = 8;
+  std::vector<ClusterLink> links;
+  for (int rank = 0; rank < ranks; ++rank) {
+    links.push_back({bandwidth, latency, LinkKind::pcie});
+    links.push_back({bandwidth, latency, LinkKind::network});
+  }
+  Pattern pattern;
+  pattern.phases.emplace_back();
+  for (int from = 0; from < ranks; ++from) {
+    for (int to = 0; to < ranks; ++to) {
+      if (from == to) continue;
+      const auto begin = static_cast<std::uint32_t>(pattern.path_links.size());
+      for (const int link : {2 * from, 2 * from + 1, 2 * to + 1, 2 * to}) {
+        pattern.path_links.push_back(link);
+      }
+      pattern.phases[0].flows.push_back({from, to, 1, 0, begin, 4});
+    }
+  }
+  const FlowGraph graph = make_flow_graph(links, std::vector{pattern});
+  CHECK(graph.leg_links.size() == 2 * 2 * ranks);      // two legs of two links a rank
+  CHECK(graph.path.size() == 2 * graph.flow_count());  // of each flow two
+  CHECK(refine(graph).flow_classes == 1);
+  CHECK(refine(graph) == refine(without_legs(graph)));
+  const FlowGraph twice = make_flow_graph(links, std::vector{pattern, pattern}, true);
+  CHECK(twice.leg_links.size() == 2 * graph.leg_links.size());  // parts have none in common
+  CHECK(refine(twice).flow_classes == 2);
+  CHECK(refine(twice) == refine(without_legs(twice)));
 }
 
 TEST_CASE("Phases that are refined one by one have the classes of all at once",
