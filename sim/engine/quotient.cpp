@@ -22,7 +22,7 @@ class QuotientBuilder {
         seen_(partition.flow_classes, false),
         groups_(partition.group_classes),
         member_(partition.flow_classes, no_class),
-        stage_(graph.flow_count(), no_class) {
+        stage_(graph.before_begin.empty() ? 0 : graph.flow_count(), no_class) {
     result_.problem = make_problem(graph, partition);
     loads_.resize(result_.problem.capacity.size());
     result_.patterns.resize(static_cast<std::size_t>(graph.pattern_count));
