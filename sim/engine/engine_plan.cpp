@@ -10,6 +10,7 @@
 #include "sim/core/parallel.hpp"
 #include "sim/core/refusal.hpp"
 #include "sim/engine/group_quotient.hpp"
+#include "sim/engine/shared_rows.hpp"
 
 namespace gradwire {
 namespace {
@@ -153,14 +154,18 @@ EnginePlan reduce(ClusterLinks links, std::span<const Pattern> patterns, const C
   FlowGraph graph = make_flow_graph(links, patterns, options.one_at_a_time, read);
   const bool step = choice.fidelity == Fidelity::step;
   Partition partition = step ? no_merging(graph) : refine(graph);
-  Reduced reduced{.quotient = make_quotient(graph, partition), .fidelity = choice.fidelity};
+  // What takes most memory goes as soon as nobody needs it.
+  FlowProblem problem = make_problem(graph, partition);
+  partition.link_class = std::vector<std::uint32_t>();
+  LinkShares shares(graph);
+  graph.forget_paths();
+  Reduced reduced{.quotient = make_quotient(graph, partition, std::move(problem)),
+                  .fidelity = choice.fidelity};
   reduced.stats.flows = graph.flow_count();
   reduced.stats.link_classes = partition.link_classes;
   reduced.stats.flow_classes = partition.flow_classes;
   reduced.stats.why = choice.why;
-  // What takes most memory goes as soon as nobody needs it.
   partition = {};
-  LinkShares shares(graph);
   graph = {};
   const std::size_t classes_max =
       options.one_at_a_time ? fluid_classes_max_alone : fluid_classes_max;

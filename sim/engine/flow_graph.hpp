@@ -107,6 +107,13 @@ struct FlowGraph {
       for (const std::uint32_t link : links_of_leg(leg)) visit(link);
     });
   }
+  /// From now on nobody asks for links, nor for what passes them.
+  void forget_paths() {
+    for (auto* links : {&path_begin, &path, &leg_begin, &leg_links, &capacity}) {
+      *links = std::vector<std::uint32_t>();
+    }
+    link_id = std::vector<LinkId>();
+  }
   [[nodiscard]] std::uint32_t group_of(std::size_t flow) const {
     return flow < group.size() ? group[flow] : no_group;
   }

@@ -16,14 +16,14 @@ constexpr std::uint32_t no_class = std::numeric_limits<std::uint32_t>::max();
 
 class QuotientBuilder {
  public:
-  QuotientBuilder(const FlowGraph& graph, const Partition& partition)
+  QuotientBuilder(const FlowGraph& graph, const Partition& partition, FlowProblem problem)
       : graph_(graph),
         partition_(partition),
         seen_(partition.flow_classes, false),
         groups_(partition.group_classes),
         member_(partition.flow_classes, no_class),
         stage_(graph.before_begin.empty() ? 0 : graph.flow_count(), no_class) {
-    result_.problem = make_problem(graph, partition);
+    result_.problem = std::move(problem);
     loads_.resize(result_.problem.capacity.size());
     result_.patterns.resize(static_cast<std::size_t>(graph.pattern_count));
     result_.flow_classes.resize(partition.flow_classes);
@@ -68,6 +68,7 @@ class QuotientBuilder {
     if (range.coupling == Coupling::pipeline && !forwards_messages(range.coupling, range.steps)) {
       tell_stages(range, phase);
     }
+    phase.groups.shrink_to_fit();  // hundreds of thousands in all
     seconds_per_byte = weigh_rows(classes);
     return phase;
   }
@@ -251,7 +252,11 @@ bool Quotient::couple() {
 }
 
 Quotient make_quotient(const FlowGraph& graph, const Partition& partition) {
-  return QuotientBuilder(graph, partition).take();
+  return make_quotient(graph, partition, make_problem(graph, partition));
+}
+
+Quotient make_quotient(const FlowGraph& graph, const Partition& partition, FlowProblem problem) {
+  return QuotientBuilder(graph, partition, std::move(problem)).take();
 }
 
 }  // namespace gradwire

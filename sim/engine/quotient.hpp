@@ -74,4 +74,8 @@ struct Quotient {
 /// REQUIRES: `partition` is one that refine() or no_merging() made of `graph`.
 [[nodiscard]] Quotient make_quotient(const FlowGraph& graph, const Partition& partition);
 
+/// The same, where make_problem() has been called and paths are forgotten.
+[[nodiscard]] Quotient make_quotient(const FlowGraph& graph, const Partition& partition,
+                                     FlowProblem problem);
+
 }  // namespace gradwire

@@ -54,7 +54,7 @@ TransferNetwork::TransferNetwork(EventQueue& queue, Transport& transport, LinkSh
   for (PatternClasses& pattern : quotient_.patterns) {
     facts_.push_back({message_of(pattern), pattern.seconds_per_byte});
     // Hundreds of thousands: all of its classes is in what is noted.
-    if (facts_.back().message != nullptr) pattern.phases = {};
+    if (facts_.back().message != nullptr) pattern.phases = std::vector<PhaseClasses>();
   }
 }
 
