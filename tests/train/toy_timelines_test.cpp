@@ -4,6 +4,7 @@
 #include "sim/train/launcher.hpp"
 #include "strategies/all_reduce/apex_ddp.hpp"
 #include "strategies/all_reduce/autodist_all_reduce.hpp"
+#include "strategies/all_reduce/average_gradients.hpp"
 #include "strategies/all_reduce/ddp.hpp"
 #include "strategies/all_reduce/dear.hpp"
 #include "strategies/all_reduce/fixed_groups.hpp"
@@ -46,6 +47,15 @@ TEST_CASE("toy timeline: bsp", "[timeline][bsp]") {
 TEST_CASE("toy timeline: wfbp", "[timeline][wfbp]") {
   // Gradients at 8, 10, .. 18; T(1) = 1.5 < 2, so that only the last one is seen.
   check_each(ToyTraining().run(make_wfbp), 18 + 1.5 + 1);
+}
+
+TEST_CASE("toy timeline: average_gradients", "[timeline][average_gradients]") {
+  // Behind backward six of T(1) = 1.5, one after the other, or T(6) of all; the host launches
+  // ahead.
+  AverageGradientsOptions options;
+  check_each(ToyTraining().run(make<AverageGradients>(options)), 18 + 6 * 1.5 + 1);
+  options.flatten = true;
+  check_each(ToyTraining().run(make<AverageGradients>(options)), 18 + 6.5 + 1);
 }
 
 TEST_CASE("toy timeline: ddp", "[timeline][ddp]") {
