@@ -98,9 +98,10 @@ struct Moved {
 /// Of a link's rate, what a kernel that stores and loads gets each way.
 double duplex_share(const ClusterLink& link, const HostPlace& place, bool is_across,
                     const NcclMeasured& measured) {
-  if (is_across || !place.at_gpu) return measured.host_duplex_share;
-  if (place.staged == BytesPerSecond{}) return measured.host_own_share;
-  return std::min(1.0, place.staged.count() / link.capacity);
+  if (is_across) return measured.host_duplex_share;
+  const double stated = std::min(1.0, place.staged.count() / link.capacity);
+  if (!place.at_gpu) return std::max(measured.host_duplex_share, stated);
+  return stated > 0 ? stated : measured.host_own_share;
 }
 
 /// Bytes that one between peers counts as: a port's are cut at any bridge.

@@ -104,6 +104,9 @@ TEST_CASE("GPUs without peer access ring at what their host carries, a third of 
   node.staged_bandwidth = BytesPerSecond{2.5e9};
   CHECK(bus(alone(node, PeerToPeer::none), CollectiveKind::all_reduce) ==
         Approx(2.5).epsilon(0.03));
+  NodeGraph wide = pair_below_bridges("amd");
+  wide.staged_bandwidth = 10_GBps;  // of each link on the way, beyond what they share else
+  CHECK(bus(alone(wide, PeerToPeer::none), CollectiveKind::all_reduce) == Approx(10).epsilon(0.03));
   // No more than the link gives stores alone.
   node.staged_bandwidth = 100_GBps;
   CHECK(bus(alone(node, PeerToPeer::none), CollectiveKind::all_reduce) <=
