@@ -322,3 +322,23 @@ TEST_CASE("mixed precision that takes longer than TF32 is pointed out", "[config
   CHECK_FALSE(pointed_out("batch_per_gpu: 8, dtype: bf16, master_weights: false"));
   CHECK_FALSE(pointed_out("batch_per_gpu: 8, dtype: bf16, iteration_time: 50 ms"));
 }
+
+TEST_CASE("attention that nobody stated is pointed out where PyTorch runs it, with both times",
+          "[config][profile]") {
+  const auto pointed_out = [](const std::string& more) {
+    return warned_of("attention-assumed",
+                     "gpu: a100-sxm4-40gb, batch_per_gpu: 8, dtype: bf16, " + more);
+  };
+  CHECK(pointed_out("model: gpt2"));
+  CHECK(pointed_out("model: gpt2, framework: pytorch-compile"));
+  CHECK(pointed_out("model: bert_base"));
+  for (const char* stated :
+       {"model: gpt2, attention: flash", "model: gpt2, attention: eager",
+        "model: gpt2, framework: tf-xla", "model: gpt2, iteration_time: 90 ms",
+        "model: t5_base",      // has no such kernel in transformers: biases of the scores
+        "model: llama3_8b",    // is in one kernel
+        "model: vit_b_16"}) {  // torchvision's is nn.MultiheadAttention, in any release
+    CAPTURE(stated);
+    CHECK_FALSE(pointed_out(stated));
+  }
+}

@@ -11,6 +11,7 @@
 #include "sim/config/catalogue.hpp"
 #include "sim/config/cluster/gpu_yaml.hpp"
 #include "sim/config/data_files.hpp"
+#include "sim/config/profile/attention_warning.hpp"
 #include "sim/config/profile/hosts_yaml.hpp"
 #include "sim/config/profile/length_bins.hpp"
 #include "sim/config/profile/model_catalogue.hpp"
@@ -275,9 +276,9 @@ ComputeProfile read_shape(YamlMap& map, ComputeProfile profile) {
   return profile;
 }
 
-/// Says of what is counted what the type does to it; nothing where the time is given.
-void warn_of_type(const std::optional<Warning>& told, const YamlMap& map,
-                  std::vector<Warning>& warnings) {
+/// Says of what is counted what was assumed of it; nothing where the time is given.
+void warn_of_counted(const std::optional<Warning>& told, const YamlMap& map,
+                     std::vector<Warning>& warnings) {
   if (told && !map.has("iteration_time")) warnings.push_back(*told);
 }
 
@@ -340,7 +341,7 @@ ComputeProfile read_model_profile(YamlMap& map, std::vector<Warning>& warnings) 
   if (const auto name = recorded_name(map)) {
     ComputeProfile recorded = read_once<read_profile>(data_file(DataKind::profile, *name).string());
     const GpuSpec gpu = shipped_gpu(recorded.gpu, {});
-    warn_of_type(fp32_warning(gpu, recorded.dtype), map, warnings);
+    warn_of_counted(fp32_warning(gpu, recorded.dtype), map, warnings);
     recorded = with_batch(std::move(recorded), gpu, map.require<int>("batch_per_gpu"));
     warn_if_derived(recorded, warnings);
     const auto& models = model_catalogue();
@@ -351,8 +352,9 @@ ComputeProfile read_model_profile(YamlMap& map, std::vector<Warning>& warnings) 
   const AnalyticJob job = read_analytic_job(map);
   ComputeProfile profile =
       analytic_profile(shipped_hosts(), job.model, job.gpu, job.batch, job.dtype, job.options);
-  warn_of_type(fp32_warning(job.gpu, job.dtype), map, warnings);
-  warn_of_type(half_precision_warning(job, profile), map, warnings);
+  warn_of_counted(fp32_warning(job.gpu, job.dtype), map, warnings);
+  warn_of_counted(half_precision_warning(job, profile), map, warnings);
+  warn_of_counted(attention_warning(job, with_fused_attention(map), profile), map, warnings);
   const std::string times =
       map.has("iteration_time")
           ? "shares of 'iteration_time' that are counted from the model"

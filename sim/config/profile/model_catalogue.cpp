@@ -211,6 +211,21 @@ ModelDescription read_model(YamlMap& map) {
   return entry->make(options);
 }
 
+std::optional<ModelDescription> with_fused_attention(YamlMap& map) {
+  const YamlValue* const name = map.find("model");
+  if (name == nullptr || map.has("attention")) return std::nullopt;
+  const auto entry = std::ranges::find(model_catalogue(), name->text, &ModelEntry::name);
+  if (entry == model_catalogue().end()) return std::nullopt;
+  const bool in_several = std::ranges::any_of(entry->parameters, [](const KeyInfo& parameter) {
+    return parameter.name == "attention" && parameter.fallback == "eager";
+  });
+  if (!in_several) return std::nullopt;
+  ModelOptions options;
+  model_fields().read(map, options);
+  options.attention = "flash";
+  return entry->make(options);
+}
+
 ModelDescription read_model(const YamlValue& value) {
   YamlValue document;
   document.kind = YamlValue::Kind::map;

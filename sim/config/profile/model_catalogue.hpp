@@ -37,6 +37,10 @@ struct ModelEntry {
 ///         (with those that it has) and at a value outside its range.
 [[nodiscard]] ModelDescription read_model(YamlMap& map);
 
+/// The model of read_model() with attention in one kernel, where the catalogue's attends in several
+/// and the mapping does not say which: what a later release of its framework runs.
+[[nodiscard]] std::optional<ModelDescription> with_fused_attention(YamlMap& map);
+
 /// The model that `value` names, without options.
 [[nodiscard]] ModelDescription read_model(const YamlValue& value);
 

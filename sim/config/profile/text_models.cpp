@@ -5,8 +5,9 @@
 namespace gradwire::config {
 namespace {
 
-KeyInfo eager_attention() {
-  return {"attention", "eager", "scores in memory; flash: as transformers from 4.48 on by default"};
+/// @param flash  whose attention is in one kernel.
+KeyInfo eager_attention(const std::string& flash = "transformers from 4.48 on by default") {
+  return {"attention", "eager", "scores in memory; flash: as " + flash};
 }
 
 Parameters bert_options() {
@@ -15,7 +16,7 @@ Parameters bert_options() {
        "tokens, at most 512; first phase of pre-training, Devlin et al., appendix A.2"},
       {"vocabulary", std::to_string(bert_vocabulary), "WordPiece of bert-base-uncased"},
       {"classes", "2", "of the head 'classification'"},
-      eager_attention(),
+      eager_attention("transformers from 4.41 on by default"),
       {"tied", "true", "decoder and word embedding share one tensor, which is ready last"}};
   return with_heads(parameters, bert_heads(), "pretraining decodes the masked positions only");
 }
@@ -71,7 +72,7 @@ Parameters gpt2_options() {
   return {
       {"sequence_length", std::to_string(gpt2_positions), "tokens, the most; Radford et al. 2019"},
       {"vocabulary", std::to_string(gpt2_vocabulary), "byte pairs, Radford et al. 2019"},
-      eager_attention(),
+      eager_attention("nanoGPT's with PyTorch 2, transformers' from 4.42 on by default"),
       {"tied", "true", "head and word embedding share one tensor, which is ready last"}};
 }
 
