@@ -80,9 +80,9 @@ Activation block(ModelBuilder& net, const std::string& name, const Activation& i
                              : bottleneck(net, name, input, planes, stride, shape);
   Activation shortcut = input;
   if (stride > 1 || input.channels != x.channels) {
-    shortcut = net.conv(name + ".downsample.0", input,
+    shortcut = net.conv(fmt::format("{}.{}.0", name, shape.shortcut), input,
                         {.out = x.channels, .kernel = square(1), .stride = stride});
-    shortcut = norm(net, name + ".downsample.1", shortcut, shape);
+    shortcut = norm(net, fmt::format("{}.{}.1", name, shape.shortcut), shortcut, shape);
   }
   if (shape.squeezed) {
     x = squeeze_excite(net, name + ".squeeze", x,

@@ -48,6 +48,7 @@ struct ResidualShape {
   /// Norms do not train, and multiply and add what they have learnt (torchvision's
   /// FrozenBatchNorm2d).
   bool frozen_norms = false;
+  std::string shortcut = "downsample";  ///< what a block calls the modules beside its branch
 };
 
 /// The first convolution, its norm and ReLU, and the pooling; `names` of the two that have tensors.

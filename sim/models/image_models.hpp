@@ -111,6 +111,14 @@ namespace gradwire {
 [[nodiscard]] ModelDescription resnet56(const ModelOptions& options);
 [[nodiscard]] ModelDescription resnet110(const ModelOptions& options);
 
+// ResNet-18 of ImageNet's widths for CIFAR-10: a first convolution of 3 x 3 that keeps the size, no
+// pooling behind it (kuangliu's pytorch-cifar). Options: image_size (32), classes (10).
+[[nodiscard]] ModelDescription resnet18_cifar(const ModelOptions& options);
+
+// WRN-28-10, without dropout: norms first, ten times the width of CIFAR-10's ResNets (Zagoruyko and
+// Komodakis, arXiv 1605.07146, table 1). Options: image_size (32), classes (10).
+[[nodiscard]] ModelDescription wide_resnet28_10(const ModelOptions& options);
+
 // ResNet v2: norm and ReLU come before each convolution (He et al., arXiv 1603.05027, figure 4e),
 // as timm/models/resnetv2.py builds resnetv2_50, _101 and _152. Options: image_size (224), classes
 // (1000).

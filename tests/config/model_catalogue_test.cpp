@@ -29,7 +29,8 @@ std::string refusal(const std::string& text) {
 TEST_CASE("The catalogue has every name that scripts rely on", "[models]") {
   std::istringstream words(
       "resnet18 resnet34 resnet50 resnet101 resnet152 resnet50_v2 resnet101_v2 resnet152_v2 "
-      "wide_resnet50_2 resnet20 resnet56 resnet110 resnext50_32x4d resnext101_32x8d "
+      "wide_resnet50_2 resnet20 resnet56 resnet110 resnet18_cifar wide_resnet28_10 resnext50_32x4d "
+      "resnext101_32x8d "
       "resnext101_32x4d se_resnext101_32x4d vgg11 vgg13 vgg16 vgg19 vgg16_cifar alexnet googlenet "
       "densenet121 densenet161 densenet201 inception_v3 inception_v4 xception nasnet_a_large "
       "nasnet_a_mobile mobilenet_v1 mobilenet_v2 mobilenet_v3_large mobilenet_v3_small "

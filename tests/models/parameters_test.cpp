@@ -93,6 +93,19 @@ TEST_CASE("The networks for CIFAR-10 have the published counts", "[models]") {
   CHECK(count("resnet20") == 269'722);
   CHECK(count("resnet56") == equation(9));
   CHECK(count("resnet110") == equation(18));
+  // ImageNet's ResNet-18 (torchvision) with 9 in place of 49 weights a filter of the stem, and a
+  // classifier of 10 in place of 1000
+  CHECK(count("resnet18_cifar") == 11'689'512 - 40 * 3 * 64 - 513 * 990);
+  CHECK(count("resnet18_cifar") == 11'173'962);
+  // WRN-28-10 (Zagoruyko and Komodakis, table 1: 36.5 M): four blocks of widths w = 160, 320, 640;
+  // convolutions 9 i w + 7 x 9 w^2 and a shortcut i w from i = 16, 160, 320; norms, two numbers a
+  // channel, of i and seven times w; the last norm and 641 x 10
+  std::int64_t wide = 9 * 3 * 16 + 2 * 640 + 6410;
+  for (const auto& [i, w] : {std::pair{16, 160}, std::pair{160, 320}, std::pair{320, 640}}) {
+    wide += 10 * i * w + 63 * w * w + 2 * (i + 7 * w);
+  }
+  CHECK(count("wide_resnet28_10") == wide);
+  CHECK(wide == 36'479'194);
   // VGG-16's convolutions with biases, 14,714,688 (torchvision's vgg16 less its three linear layers
   // of 25088 x 4096, 4096 x 4096 and 4096 x 1000), 4224 channels of norms, 513 x 10
   const std::int64_t convolutions = 138'357'544 - 4096 * (25'089 + 4097) - 1000 * 4097;

@@ -48,6 +48,28 @@ TEST_CASE("Forward GFLOP of the image networks are twice the published multiply-
   CHECK(test::forward_gflop(make(published.name)) == Approx(2 * published.gmac).margin(2e-3));
 }
 
+TEST_CASE("FLOPs of the wide networks for CIFAR-10 are those of their definitions", "[models]") {
+  // Multiply-accumulates at each of 32 x 32 places, a quarter from stage to stage. ResNet-18: the
+  // stem 27 w, four convolutions 9 w^2 of w = 64 x 2^s; in stages s > 0 the first has half as many
+  // inputs, as has the shortcut of 1 x 1
+  double places = 32 * 32;
+  double gmac = places * 27 * 64;
+  for (double w = 64; w <= 512; w *= 2, places /= 4) {
+    const double narrower = w > 64 ? 4.5 * w * w - w * w / 2 : 0;
+    gmac += places * (36 * w * w - narrower);
+  }
+  CHECK(test::forward_gflop(make("resnet18_cifar")) == Approx(2e-9 * (gmac + 5120)));
+  CHECK(gmac * 1e-9 == Approx(0.556).margin(1e-3));
+  // WRN-28-10: as its parameters are counted
+  places = 32 * 32;
+  gmac = places * 27 * 16;
+  for (const auto& [i, w] : {std::pair{16, 160}, std::pair{160, 320}, std::pair{320, 640}}) {
+    gmac += places * (10 * i * w + 63 * w * w);
+    places /= 4;
+  }
+  CHECK(test::forward_gflop(make("wide_resnet28_10")) == Approx(2e-9 * (gmac + 6400)));
+}
+
 TEST_CASE("Xception's and EfficientNet v2's FLOPs are those of their tables", "[models]") {
   // 8.4 G multiply-accumulates in timm's table of results
   CHECK(test::forward_gflop(make("xception")) == Approx(2 * 8.4).epsilon(1e-2));
