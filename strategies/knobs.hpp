@@ -15,7 +15,8 @@ namespace gradwire {
 struct KnobShare {
   double value = 0;
 };
-/// What a knob is set to. Sizes have a least, rates are above zero, times never negative.
+/// What a knob is set to. Sizes have a least, rates are above zero, times never negative
+/// and at most a minute.
 using KnobValue =
     std::variant<Bytes, Seconds, BytesPerSecond, KnobShare, std::int64_t, bool, std::string>;
 
@@ -46,7 +47,7 @@ class Knobs {
              Bytes least = Bytes{1}) {
     return std::get<Bytes>(ask({name, fallback, source, least.count()}));
   }
-  /// Never negative.
+  /// Never negative, at most a minute.
   Seconds time(const std::string& name, Seconds fallback, const std::string& source) {
     return std::get<Seconds>(ask({name, fallback, source}));
   }

@@ -9,6 +9,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,8 @@
 #include "sim/cli/worker_pool.hpp"
 #include "sim/config/collective/machine_constants_yaml.hpp"
 #include "sim/core/joined_by.hpp"
+#include "sim/core/outgoing_text.hpp"
+#include "sim/core/plain_text.hpp"
 #include "sim/validation/expected_misses.hpp"
 #include "sim/validation/interval_fit.hpp"
 #include "sim/validation/pages.hpp"
@@ -220,6 +223,18 @@ void validate(const ValidateOptions& options, Context& context) {
   }
 }
 
+/// A folder that is there.
+CLI::Validator calibrated_node() {
+  return {[](const std::string& folder) -> std::string {
+            std::error_code none;
+            if (std::filesystem::is_directory(folder, none)) return "";
+            return fmt::format(
+                "'{}' is no folder; expected what 'gradwire calibrate fit' wrote of a node",
+                plain_line(shortened(folder)));
+          },
+          ""};
+}
+
 std::vector<std::string> series_names() {
   std::vector<std::string> names;
   for (const SeriesEntry& entry : validation::series_catalogue()) names.emplace_back(entry.name);
@@ -241,7 +256,7 @@ void add_validate(CLI::App& app, Context& context) {
       ->add_option("--calibrated", options->calibrated,
                    "Predict a calibrated node itself instead: a folder that 'calibrate fit' wrote. "
                    "Errors beyond 5 % exit with 1")
-      ->check(CLI::ExistingDirectory)
+      ->check(calibrated_node())
       ->excludes("SERIES")
       ->type_name("DIR");
   command
@@ -275,7 +290,9 @@ void add_validate(CLI::App& app, Context& context) {
       "  gradwire validate collectives --write results/reference\n"
       "  gradwire validate ddpbench single_gpu --strict\n"
       "  gradwire validate --transfer lbsgd22 dle\n"
-      "  gradwire validate --calibrated profiles/mycluster");
+      "  gradwire validate --calibrated profiles/mycluster\n"
+      "The last one needs the folder that 'gradwire calibrate fit' wrote of your node "
+      "(docs/calibrate.md).");
   command->callback([options, &context] { validate(*options, context); });
 }
 

@@ -35,10 +35,12 @@ class SimulationError : public std::runtime_error {
 };
 
 /// The known name nearest to `name` by edit distance, or "" when none is near enough to suggest
-/// (more than a third of its letters differ).
+/// (more than a third of its letters differ). Upper case, dashes, underscores, points and blanks do
+/// not count.
 [[nodiscard]] std::string nearest_name(std::string_view name, std::span<const std::string> known);
 
-/// "; did you mean 'x'?" for names that go on from `name` ("h100"), else the nearest; or "".
+/// "; did you mean 'x'?" for names that are `name` but for its spelling ("GPT-2"), go on from it
+/// ("h100") or have its words ("H100-80GB"), else the nearest; or "".
 [[nodiscard]] std::string suggestion(std::string_view name, std::span<const std::string> known);
 
 }  // namespace gradwire

@@ -37,6 +37,10 @@ std::string file_suggestion(const std::string& path) {
 
 void fail_unreadable(const std::string& path, const std::string& what) {
   std::error_code error;
+  if (path == "-") {
+    throw ConfigError({path, 1, 1},
+                      "no such file; expected " + what + " ('/dev/stdin' is standard input)");
+  }
   const bool there = std::filesystem::exists(path, error);
   throw ConfigError({path, 1, 1}, "cannot be read; expected " + what +
                                       (there ? std::string() : file_suggestion(path)));

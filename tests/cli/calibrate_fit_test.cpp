@@ -97,6 +97,14 @@ TEST_CASE("a recording whose checks fail is refused by name, the others are writ
   CHECK_THAT(place.text("cluster/report.md"), Catch::ContainsSubstring("**short is refused**"));
 }
 
+TEST_CASE("where no calibrated node is, its prediction says what it needs", "[cli][calibrate]") {
+  const Workplace place("fit_nowhere");
+  const auto validated = place.run("validate --calibrated profiles/mycluster");
+  CHECK(validated.code == 2);
+  CHECK_THAT(validated.err, Catch::ContainsSubstring("'profiles/mycluster' is no folder; expected "
+                                                     "what 'gradwire calibrate fit' wrote"));
+}
+
 TEST_CASE("a folder without measurements is refused, and nothing is written", "[cli][calibrate]") {
   const Workplace place("fit_nothing");
   std::filesystem::create_directory(place.path() / "node");

@@ -56,6 +56,17 @@ TEST_CASE_METHOD(ErrorFixture, "a misspelt key of a scenario is reported with th
         "gradient_dtype, over, version, hook_time, request_time, local_latency, compression");
 }
 
+TEST_CASE_METHOD(ErrorFixture, "a knob's time that no host takes is refused with its bound",
+                 "[config][errors]") {
+  const std::string times = "expected a time such as '20 us' (units s, ms, us, ns), at least 0 s";
+  CHECK(message(7, "strategy: {name: average_gradients, call_time: 61 s}") ==
+        "s.yaml:7:48: 'call_time' is '61 s'; " + times + ", at most 60 s");
+  CHECK(message(7, "strategy: {name: average_gradients, call_time: 60 s}") == "accepted");
+  CHECK(message_of(good, {"collective={library: nccl, host_per_call: 11 s}"}) ==
+        "--set collective={library: nccl, host_per_call: 11 s}:1:43: 'host_per_call' is '11 s'; " +
+            times + ", at most 10 s");
+}
+
 TEST_CASE_METHOD(ErrorFixture, "offload to host memory is refused where its origins have none",
                  "[config][errors]") {
   CHECK(message(7, "strategy: {name: deepspeed, stage: 3, offload_param: cpu}") ==

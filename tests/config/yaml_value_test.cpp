@@ -93,6 +93,13 @@ TEST_CASE("a text with quotes or backslashes is written so that it reads the sam
   CHECK(to_text(value) == text);
 }
 
+TEST_CASE("a merge key is refused where it stands, a quoted one is a name", "[config][yaml]") {
+  CHECK_THROWS_WITH(parse_yaml("a: &x {b: 1}\nc: {<<: *x, d: 2}\n", "s.yaml"),
+                    "s.yaml:2:5: a merge key '<<'; expected the keys themselves, or an alias in "
+                    "the place of a whole value");
+  CHECK(parse_yaml("\"<<\": 1\n", "s.yaml").find("<<") != nullptr);
+}
+
 TEST_CASE("an alias copies its anchor, but never itself and never without end", "[config][yaml]") {
   CHECK(to_text(parse_yaml("a: &x {b: 1}\nc: *x\n", "s.yaml")) == "{a: {b: 1}, c: {b: 1}}");
   CHECK_THROWS_WITH(parse_yaml("a: &x [*x]\n", "s.yaml"),
@@ -116,6 +123,9 @@ TEST_CASE("a missing file is reported with the nearest name in its folder", "[co
   CHECK_THROWS_WITH(load_yaml(missing), missing +
                                             ":1:1: cannot be read; expected a readable YAML "
                                             "file; did you mean 'ddp_v100.yaml'?");
+  CHECK_THROWS_WITH(load_yaml("-"),
+                    "-:1:1: no such file; expected a readable YAML file ('/dev/stdin' is standard "
+                    "input)");
   const std::string ending = GENERATE("", ".yml");
   CHECK_THROWS_WITH(
       load_yaml((folder / "ddp_v100").string() + ending),

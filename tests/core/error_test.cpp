@@ -1,6 +1,7 @@
 #include "sim/core/error.hpp"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/catch.hpp"
@@ -36,4 +37,29 @@ TEST_CASE("a name without its end is told with those that go on from it", "[erro
         "; did you mean one of h100-pcie-80gb, h100-sxm5-80gb?");
   CHECK(gradwire::suggestion("vit_l", known) == "; did you mean 'vit_l_16'?");
   CHECK(gradwire::suggestion("h80", known) == "; did you mean 'h800'?");
+}
+
+TEST_CASE("case, dashes, underscores, points and blanks do not keep a name from being found",
+          "[error]") {
+  const std::vector<std::string> models = {"gpt2",       "gpt2_xl",  "bert_base",  "bert_large",
+                                           "qwen2_5_7b", "resnet50", "llama3_70b", "llama3_8b"};
+  for (const auto& [written, meant] :
+       {std::pair{"GPT2", "gpt2"}, std::pair{"GPT 2 XL", "gpt2_xl"},
+        std::pair{"gpt2-XL", "gpt2_xl"}, std::pair{"BERT_LARGE", "bert_large"},
+        std::pair{"Qwen2.5-7B", "qwen2_5_7b"}, std::pair{"ResNet-50", "resnet50"},
+        std::pair{"BERT-Base-Uncased", "bert_base"}}) {
+    CHECK(gradwire::suggestion(written, models) == std::string("; did you mean '") + meant + "'?");
+  }
+  CHECK(gradwire::suggestion("Llama-3", models) == "; did you mean one of llama3_70b, llama3_8b?");
+}
+
+TEST_CASE("a name that leaves words out is told with those that have its words", "[error]") {
+  const std::vector<std::string> gpus = {
+      "a100-pcie-80gb", "a100-sxm4-40gb", "a100-sxm4-80gb", "h100-sxm5-80gb", "t4", "l4"};
+  CHECK(gradwire::suggestion("A100-80GB", gpus) ==
+        "; did you mean one of a100-pcie-80gb, a100-sxm4-80gb?");
+  CHECK(gradwire::suggestion("h100_sxm", gpus) == "; did you mean 'h100-sxm5-80gb'?");
+  CHECK(gradwire::suggestion("NVIDIA A100-SXM4-40GB", gpus) == "; did you mean 'a100-sxm4-40gb'?");
+  CHECK(gradwire::suggestion("Tesla T4", gpus) == "; did you mean 't4'?");
+  CHECK(gradwire::suggestion("", gpus).empty());
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "sim/config/cluster/link_tables_yaml.hpp"
+#include "sim/config/cluster/link_yaml.hpp"
 #include "sim/config/collective/machine_constants_yaml.hpp"
 #include "sim/config/data_files.hpp"
 #include "sim/config/profile/efficiencies_yaml.hpp"
@@ -57,8 +58,8 @@ std::vector<Field<GpuSpec>> memory_fields(const std::string& fallback) {
                 above(BytesPerSecond{0}), fallback),
           share("memory_efficiency", &GpuSpec::memory_efficiency,
                 "of that rate, what kernels reach", between(Ratio{0.01}, Ratio{1}), fallback),
-          field("kernel_overhead", &GpuSpec::kernel_overhead, "least time of a small kernel", {},
-                fallback)};
+          field("kernel_overhead", &GpuSpec::kernel_overhead, "least time of a small kernel",
+                between(Seconds{}, latency_most), fallback)};
 }
 
 const Fields<L2Cache>& l2_fields() {

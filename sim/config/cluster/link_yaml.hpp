@@ -7,8 +7,8 @@
 
 namespace gradwire::config {
 
-/// Of a link, a message at its end or a trunk: nobody trains farther, and the search for paths
-/// counts picoseconds.
+/// Of a link, a message at its end or a trunk, of an empty collective and of a small kernel: nobody
+/// trains farther or slower, and the search for paths counts picoseconds.
 constexpr Seconds latency_most{10};
 
 /// A kind of network link: a name that `gradwire list topologies` shows, or a mapping of

@@ -266,10 +266,9 @@ const Fields<NodeGraph>& peer_fields() {
            "peer_to_peer", &NodeGraph::peer_to_peer,
            {{"none", none}, {"switch", pcie_switch}, {"bridge", host_bridge}, {"socket", socket}},
            "how far apart on PCIe devices reach each other's memory: `none` at all (GeForce RTX, "
-           "or "
-           "where the driver or `NCCL_P2P_DISABLE` forbids it), only a `switch`, one host "
-           "`bridge`, "
-           "another `socket` (`NCCL_P2P_LEVEL=SYS`); beyond, bytes go through host memory"),
+           "or where the driver or `NCCL_P2P_DISABLE` forbids it), only a `switch`, one host "
+           "`bridge`, another `socket` (`NCCL_P2P_LEVEL=SYS`); beyond, bytes go through host "
+           "memory"),
        field("staged_bandwidth", &NodeGraph::staged_bandwidth,
              "what a GPU's kernels move through host memory each way at once: nccl-tests' bus "
              "bandwidth of two GPUs' all-reduce under `NCCL_P2P_DISABLE=1`. Hosts differ by a "

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/collectives/algorithms.hpp"
+#include "sim/config/cluster/link_yaml.hpp"
 #include "sim/config/collective/collective_table_yaml.hpp"
 #include "sim/config/collective/host_library_constants_yaml.hpp"
 #include "sim/config/collective/machine_constants_yaml.hpp"
@@ -54,7 +55,8 @@ const Fields<GlooKeys>& gloo_fields() {
       {field("step", &GlooKeys::step,
              "hand-over between its threads in a step: the least all-reduce of n ranks "
              "takes 2 (n - 1) of them (facebookincubator/gloo issue 158)",
-             {}, fmt::format("{:.4g} us", 1e6 * shipped_gloo().step.count())),
+             between(Seconds{}, latency_most),
+             fmt::format("{:.4g} us", 1e6 * shipped_gloo().step.count())),
        tensors_field<GlooKeys>()}};
   return fields;
 }
@@ -115,7 +117,8 @@ Library read_flows(YamlMap& map, const Clusters& cluster, std::vector<Warning>& 
 
 /// Of a collective's time; each fallback is of a line in `lines` or of the only one.
 std::vector<Field<UserLine>> line_fields(const std::string& alpha, const std::string& bandwidth) {
-  return {field("alpha", &UserLine::alpha, "time of an empty collective", {}, alpha),
+  return {field("alpha", &UserLine::alpha, "time of an empty collective",
+                between(Seconds{}, latency_most), alpha),
           field("bandwidth", &UserLine::bandwidth, "of the collective's size, on each rank",
                 above(BytesPerSecond{0}), bandwidth)};
 }

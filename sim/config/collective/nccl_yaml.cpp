@@ -11,6 +11,7 @@
 
 #include "sim/config/cluster/gpu_yaml.hpp"
 #include "sim/config/cluster/link_tables_yaml.hpp"
+#include "sim/config/cluster/link_yaml.hpp"
 #include "sim/config/collective/collective_table_yaml.hpp"
 #include "sim/config/collective/nccl_constants_yaml.hpp"
 #include "sim/config/data_files.hpp"
@@ -216,7 +217,8 @@ const Fields<NcclOptions>& nccl_fields() {
        field("host_per_call", &NcclOptions::host_per_call,
              "the host's time for a call on an idle GPU, where each collective is waited for "
              "before the next; PyTorch: 21 us on a host of 8 H200 (stas00/ml-engineering, "
-             "network/benchmarks/README.md: medians with and without it, 8 B to 1 MiB)"),
+             "network/benchmarks/README.md: medians with and without it, 8 B to 1 MiB)",
+             between(Seconds{}, latency_most)),
        declared<NcclOptions>(table_key())}};
   return fields;
 }

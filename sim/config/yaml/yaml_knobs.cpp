@@ -10,7 +10,14 @@ namespace gradwire::config {
 
 namespace {
 
+/// What a host takes for a call, or waits before the next one: from a minute on Horovod takes a
+/// rank for stalled (stall_inspector.h, stall_warning_time_seconds).
+constexpr Seconds knob_time_most{60};
+
 // What may stand at a knob, by the kind of its default.
+Range<Seconds> range_of(const AskedKnob& /*knob*/, Seconds /*fallback*/) {
+  return between(Seconds{0}, knob_time_most);
+}
 Range<Bytes> range_of(const AskedKnob& knob, Bytes /*fallback*/) {
   return at_least(Bytes{knob.least});
 }

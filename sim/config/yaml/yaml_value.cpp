@@ -218,6 +218,11 @@ class TreeBuilder {
       throw ConfigError(key.where, fmt::format("a key that is {}; expected a name", describe(key)));
     }
     check_text(key.text, key.where, Controls::none);
+    if (key.text == "<<" && !key.quoted) {
+      throw ConfigError(key.where,
+                        "a merge key '<<'; expected the keys themselves, or an alias in "
+                        "the place of a whole value");
+    }
     if (const YamlEntry* first = find_entry(map, key.text)) {
       throw ConfigError(key.where,
                         fmt::format("duplicate key '{}'; expected each key once, the first is at "
