@@ -46,7 +46,8 @@ ModelDescription bart(const std::string& name, const ModelOptions& options) {
   for (int layer = 0; layer < widths.layers; ++layer) {
     x = decoder_layer(net, fmt::format("decoder.layers.{}", layer), x, memory, shape);
   }
-  net.loss("loss", net.tied_linear("lm_head", x, vocabulary));
+  // final_logits_bias, a buffer in fp32, makes fp32 of them
+  net.loss("loss", net.tied_linear("lm_head", x, vocabulary), true);
   for (const std::string half : {"encoder", "decoder"}) {
     net.register_before(half + ".layers", half + ".layernorm_embedding");
   }

@@ -130,7 +130,8 @@ class ModelBuilder {
   Activation gated_act(const std::string& name, const Activation& gate, const Activation& up);
   Activation softmax(const std::string& name, const Activation& input);
   /// Log softmax and the loss of the labels, in fp32 whatever the logits are.
-  Activation loss(const std::string& name, const Activation& logits);
+  /// @param upcast  see ModelLayer.
+  Activation loss(const std::string& name, const Activation& logits, bool upcast = false);
   Activation dropout(const std::string& name, const Activation& input);
   /// Multiplies by a number.
   Activation scale(const std::string& name, const Activation& input);

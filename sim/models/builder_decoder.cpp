@@ -58,7 +58,9 @@ Activation ModelBuilder::cross_entropy(const std::string& name, const Activation
   const auto n = static_cast<double>(logits.elements());
   const PassWork work = {.forward = {.elements = 7 * n, .kernels = 2},
                          .backward = {.elements = 7 * n, .kernels = 2}};
-  return custom(layer_of(name, "softmax", work, work), {{logits}}, logits);
+  ModelLayer layer = layer_of(name, "softmax", work, work);
+  layer.upcast = true;
+  return custom(std::move(layer), {{logits}}, logits);
 }
 
 }  // namespace gradwire

@@ -46,11 +46,12 @@ Activation ModelBuilder::softmax(const std::string& name, const Activation& inpu
   return custom(std::move(layer), {{input}}, input);
 }
 
-Activation ModelBuilder::loss(const std::string& name, const Activation& logits) {
+Activation ModelBuilder::loss(const std::string& name, const Activation& logits, bool upcast) {
   const double n = logits.count();
   ModelLayer layer = operation(name, "softmax", {.elements = 2 * n}, {.elements = 3 * n});
   layer.in_fp32 = true;
   layer.casts = n;
+  layer.upcast = upcast;
   return custom(std::move(layer), {{logits}}, logits);
 }
 

@@ -85,7 +85,7 @@ ModelDescription gpt(const std::string& name, const ModelOptions& options) {
   x = net.layer_norm("transformer.ln_f", x);
   x = options.tied.value_or(true) ? net.tied_linear("lm_head", x, vocabulary)
                                   : net.linear("lm_head", x, vocabulary, ModelBuilder::Bias::none);
-  net.loss("loss", net.copy("shift_logits", x));
+  net.loss("loss", net.copy("shift_logits", x), true);  // loss/loss_utils.py, ForCausalLMLoss
   return net.finish();
 }
 

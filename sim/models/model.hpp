@@ -90,6 +90,7 @@ struct ModelLayer {
   /// Elements of its input that torch.autocast casts for it, and of their gradient back: what sums
   /// and norms leave in fp32 before a product, logits before a loss.
   double casts = 0;
+  bool upcast = false;  ///< a loss whose model makes fp32 of the logits itself: logits.float()
   /// Elements of weights that one direction reads beyond once, whatever the batch: a recurrence
   /// reads its own at every step.
   double weights_read_again = 0;

@@ -143,6 +143,7 @@ KeptActivations kept_activations(const ModelDescription& model, Recomputation re
     KeptActivations::Layer& here = all.by_layer.emplace_back();
     if (is_loss(layer)) {
       all.logits += layer.kept;
+      all.cast_logits += layer.upcast ? 0 : layer.kept;
       continue;
     }
     const std::string_view own = block_of(layer);
@@ -291,17 +292,21 @@ ActivationMemory activation_memory(const ModelDescription& model, int batch, std
   assert(batch >= 1);
   const KeptActivations kept = kept_activations(model, recompute);
   const double own = activation_bytes(dtype);
-  const double narrower = 1 - own / activation_bytes("fp32");
+  const double full = activation_bytes("fp32");
+  const double narrower = 1 - own / full;
   const double more = kept.bytes + (autocast ? kept.autocast_bytes : -narrower * kept.fp32_bytes);
   const double activations = batch * (kept.elements * own + more);
-  const double logits = batch * kept.logits * bytes_of_logit(loss, own);
+  const bool half = own < full;
+  // Of autocast's own cast: no copy in fp32, and a gradient that is none either.
+  const double cast = autocast && half && loss == LossForm::operators ? kept.cast_logits : 0;
+  const double logits = batch * (kept.logits * bytes_of_logit(loss, own) - cast * (full - own));
   const double again = batch * kept.again * own;
   const bool at_loss = logits >= again;
-  const bool half = own < activation_bytes("fp32");
   const CastsOfModel casts = half ? casts_of(model, kept) : CastsOfModel{};
   return {.activations = activations + (at_loss ? 0 : again),
           .logits = at_loss ? logits : 0,
-          .forward_end = activations + batch * kept.logits * bytes_of_logit_in_forward(loss, own),
+          .forward_end = activations +
+                         batch * (kept.logits * bytes_of_logit_in_forward(loss, own) - cast * full),
           .fullest = fullest_moment(model, batch, kept, activations, own),
           .casts = {.all = casts.all, .kept = casts.kept + (at_loss ? 0 : casts.again)}};
 }

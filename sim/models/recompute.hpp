@@ -45,6 +45,7 @@ struct KeptActivations {
   double autocast_bytes = 0;  ///< more under autocast
   double fp32_bytes = 0;      ///< of `bytes`, what is of the model's type without autocast
   double logits = 0;
+  double cast_logits = 0;  ///< of them, those that no model makes fp32 of (ModelLayer::upcast)
   /// A layer of the model.
   struct Layer {
     double kept = 0;   ///< of `elements`
@@ -71,7 +72,12 @@ enum class LossForm : std::uint8_t { operators, compiled, fused };
 /// logarithm of their softmax, which forward keeps, and as long as that its own gradient and the
 /// logits' (aten/src/ATen/native: nll_loss_backward fills a tensor of zeros,
 /// _log_softmax_backward_data makes another), in fp32; the model's own are gone, as where the loss
-/// alone is left of its output (transformers' Trainer.compute_loss; torchtitan deletes them). Of a
+/// alone is left of its output (transformers' Trainer.compute_loss; torchtitan deletes them). Where
+/// autocast gives logits in 2 bytes to the loss as they are (BERT's, T5's; not where the model
+/// makes fp32 of them, ModelLayer::upcast), it asks log_softmax for fp32
+/// (aten/src/ATen/autocast_mode.h, fp32_set_opt_dtype), whose kernel reads 2 bytes and writes 4,
+/// and backward writes the logits' gradient in 2 (aten/src/ATen/native/SoftMax.cpp, half_to_float;
+/// of fp16 there, of bf16 in PyTorch 2.11, where both take as much: memory_h100-68 and -114). Of a
 /// fused loss there is nothing but these, of a compiled one see LossForm. A block is made again
 /// when they are gone: of both the larger counts, the other is 0.
 ///

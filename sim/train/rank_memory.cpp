@@ -109,13 +109,17 @@ std::optional<Warning> memory_warning(const RankMemory& memory, const ComputePro
                                 profile.model, profile.batch_per_gpu, readable_bytes(memory.peak),
                                 profile.gpu, readable_bytes(memory.capacity))};
   }
+  const bool lists = memory.step > 0 && profile.step_lists > Bytes{0};
   return Warning{
       "memory",
       plain_format("{} with a batch of {} does not fit: a GPU keeps some {} at once, most "
-                   "of it {}; {} has {}",
+                   "of it {}; {} has {}{}",
                    profile.model, profile.batch_per_gpu,
                    readable_bytes(memory.allocated + memory.context), largest_part(memory),
-                   profile.gpu, readable_bytes(memory.capacity))};
+                   profile.gpu, readable_bytes(memory.capacity),
+                   lists ? "; 'optimizer_step' fused or loop makes no lists, here " +
+                               readable_bytes(memory.step)
+                         : "")};
 }
 
 }  // namespace gradwire

@@ -43,6 +43,30 @@ TEST_CASE("Each activation that backward needs is kept once", "[models]") {
   CHECK(activation_memory(model, 1, "fp32", {Recompute::none}).logits == 3 * 4 * logits);
 }
 
+TEST_CASE("Logits that autocast casts for the loss have a gradient in two bytes, and no copy",
+          "[models]") {
+  ModelOptions options;
+  options.sequence_length = 8;
+  options.head = "mlm";
+  const ModelDescription bert = bert_base(options);
+  const double logits = 8 * 30522;
+  // the logarithm of their softmax and its gradient in fp32, the logits' own in two bytes; when
+  // forward ends, logits and logarithm
+  const auto of = [&](bool autocast) {
+    return activation_memory(bert, 1, "bf16", {Recompute::none}, autocast);
+  };
+  CHECK(of(true).logits == (4 + 4 + 2) * logits);
+  CHECK(of(true).forward_end - of(true).activations == (2 + 4) * logits);
+  CHECK(of(false).logits == (4 + 4 + 4) * logits);
+  CHECK(activation_memory(bert, 1, "fp32", {Recompute::none}, false).logits == 12 * logits);
+  // GPT-2's and BART's models make fp32 of them themselves
+  options.head.reset();
+  CHECK(activation_memory(bart_base(options), 1, "bf16", {Recompute::none}, true).logits ==
+        12 * 8 * 50265);
+  CHECK(activation_memory(gpt2(options), 1, "bf16", {Recompute::none}, true).logits ==
+        12 * 8 * 50257);
+}
+
 TEST_CASE("Full recomputation keeps the inputs of blocks, and one block when logits are gone",
           "[models]") {
   const double token = 64 * 32;

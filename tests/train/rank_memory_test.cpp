@@ -159,6 +159,22 @@ TEST_CASE("What does not fit is reported with its largest part", "[train][memory
         "activations; small has 818.95 MB");
 }
 
+TEST_CASE("What an optimizer's lists keep from fitting is told of steps without any",
+          "[train][memory]") {
+  const std::int64_t context = 781 * 1024 * 1024;
+  ComputeProfile made = profile("fp32");
+  made.activations = made.forward_end = Bytes{10};
+  made.logits = Bytes{0};
+  made.step_lists = Bytes{4};
+  // weights, state, gradients and the lists: (4 + 8 + 4 + 4) x 768, of which 4 x 768 are lists
+  const auto memory = rank_memory(made, gpu_of(context + 18 * 768), {}, 1);
+  CHECK_THAT(memory_warning(*memory, made)->text,
+             Catch::EndsWith("; 'optimizer_step' fused or loop makes no lists, here 3.07 kB"));
+  Holding fused;
+  fused.fused_step = true;
+  CHECK(fits(*rank_memory(made, gpu_of(context + 18 * 768), fused, 1)));
+}
+
 TEST_CASE("Slack alone does not keep a job from running", "[train][memory]") {
   // tensors of 12 x 768 + 10 500, slack of 8 % of them
   const std::int64_t context = 781 * 1024 * 1024;
