@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/cli/commands.hpp"
@@ -27,6 +28,7 @@
 #include "sim/report/csv.hpp"
 #include "sim/report/efficiency_over.hpp"
 #include "sim/report/result_json.hpp"
+#include "sim/train/worker_rates.hpp"
 
 namespace gradwire::cli {
 namespace {
@@ -100,24 +102,34 @@ config::Scenario scenario_of(const CompareOptions& options, const std::string& l
   return config::read_contender(options.scenario, options.sets, label, contender, fallback);
 }
 
-/// What the table says of a contender whose scenario gave `brief`: the same, but of asynchronous
-/// workers a longer run where the scenario leaves that open.
-Point settled(const CompareOptions& options, const std::string& label,
-              const config::Contender& contender, const RunSpec& run, const Point& brief,
-              EngineMemo& memo) {
-  if (contender.choice == "none" || brief.result.fidelity != "worker") return brief;
-  const auto longer = scenario_of(options, label, contender, asynchronous_run);
-  const bool is_stated = longer.run.iterations == run.iterations && longer.run.warmup == run.warmup;
-  return is_stated ? brief : predict_point(longer, false, &memo);
+/// What the table says of a contender, and seconds of the iterations that its scenario has.
+struct Settled {
+  Point point;
+  std::vector<double> brief_s;
+};
+
+/// The scenario's point, but of asynchronous workers that of a longer run where the scenario leaves
+/// that open: its first iterations are the scenario's.
+Settled settled(const CompareOptions& options, const std::string& label,
+                const config::Contender& contender, const config::Scenario& scenario,
+                EngineMemo& memo) {
+  if (contender.choice != "none" && has_independent_workers(scenario)) {
+    const auto longer = scenario_of(options, label, contender, asynchronous_run);
+    Point point = predict_point(longer, false, &memo);
+    auto brief_s = mean_iterations(point.result.worker_iteration_s, scenario.run);
+    return {std::move(point), std::move(brief_s)};
+  }
+  Point point = predict_point(scenario, false, &memo);
+  auto brief_s = point.result.iteration_s;
+  return {std::move(point), std::move(brief_s)};
 }
 
 /// Seconds of a mean iteration where all compute takes `factor` of its time. Where iterations are
 /// about the same it is that of the run as it is, times the ratio of the first iteration to its own
 /// with the same draws (common random numbers: Law, Simulation Modeling and Analysis, 5th edition,
-/// section 11.2).
-double mean_at(config::Scenario scenario, double factor, const RunResult& as_it_is,
+/// section 11.2). @param own  seconds of the iterations as they are.
+double mean_at(config::Scenario scenario, double factor, std::span<const double> own,
                EngineMemo& memo) {
-  const std::span<const double> own = as_it_is.iteration_s;
   if (factor == 1) return mean(own);
   const bool paired = stdev(own) <= paired_stdev_max * mean(own);
   if (paired) scenario.run.iterations = 1;
@@ -157,13 +169,12 @@ std::string answer(const CompareOptions& options, const Comparison& comparison,
   try {
     const auto scenario = scenario_of(options, comparison.label, contender);
     EngineMemo memo;
-    const Point brief = predict_point(scenario, false, &memo);
-    const Point point = settled(options, comparison.label, contender, scenario.run, brief, memo);
+    const auto [point, brief_s] = settled(options, comparison.label, contender, scenario, memo);
     Json result = result_json(point);
     const double error = comparison.compute_error;
-    const double over_brief = mean(point.result.iteration_s) / mean(brief.result.iteration_s);
-    const auto at_compute = [&](double factor) {
-      return over_brief * mean_at(scenario, factor, brief.result, memo);
+    const double over_brief = mean(point.result.iteration_s) / mean(brief_s);
+    const auto at_compute = [&, &brief_s = brief_s](double factor) {
+      return over_brief * mean_at(scenario, factor, brief_s, memo);
     };
     result["at_compute"] = {{"error", error},
                             {"faster_s", at_compute(1 / (1 + error))},

@@ -98,6 +98,13 @@ RunResult predict_job(const config::Scenario& scenario, bool record_spans, bool 
 
 }  // namespace
 
+bool has_independent_workers(const config::Scenario& scenario) {
+  return with_places(scenario, [&] {
+    const JobView view = job_view(job_of(scenario));
+    return scenario.make_strategy(view)->traits().independent_workers;
+  });
+}
+
 RunResult predict(const config::Scenario& scenario, bool record_spans, EngineMemo* memo) {
   return predict_job(scenario, record_spans, scenario.run.ignore_memory, memo);
 }

@@ -30,6 +30,10 @@ auto with_places(const config::Scenario& scenario, Action action) {
 /// The scenario whose profile has the compute alone, where its time was measured under a strategy.
 [[nodiscard]] config::Scenario with_bare_compute(config::Scenario scenario);
 
+/// Whether the scenario's strategy lets each worker iterate by itself.
+/// @throws SimulationError, UnsupportedConfiguration as predict().
+[[nodiscard]] bool has_independent_workers(const config::Scenario& scenario);
+
 /// Simulates one scenario; with fidelity `bracket` twice, `fluid` and `coupled`: the bounds of the
 /// first are widened to the second. @param record_spans  keep the timeline of the first measured
 /// iteration.

@@ -110,7 +110,9 @@ struct RunResult {
   std::vector<double> samples;
   std::vector<double> sample_weight;
   std::vector<double> iteration_s;  ///< slowest rank of each measured iteration
-  Breakdown breakdown{};            ///< of the slowest rank, mean over iterations
+  /// Of each asynchronous worker all iterations, those of the warm-up first.
+  std::vector<std::vector<double>> worker_iteration_s;
+  Breakdown breakdown{};  ///< of the slowest rank, mean over iterations
   /// The same of the rank whose compute takes the median time; of asynchronous workers
   /// nothing: `breakdown` is their mean.
   std::optional<Breakdown> breakdown_median;

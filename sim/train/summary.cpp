@@ -146,9 +146,14 @@ bool Summary::iteration_ended(std::size_t worker, int iteration,
   for (std::size_t m = 0; m < samples.size(); ++m) {
     add_sample(members_[worker + m], iteration, samples[m]);
   }
-  if (iteration + 1 == job_.run.warmup && independent_) {
-    --warming_;
-    counted_from_ = std::max(counted_from_, samples.front().end);
+  if (independent_) {
+    result_.worker_iteration_s.resize(members_.size());
+    const IterationSample& sample = samples.front();
+    result_.worker_iteration_s[worker].push_back(sample.end - sample.start);
+    if (iteration + 1 == job_.run.warmup) {
+      --warming_;
+      counted_from_ = std::max(counted_from_, sample.end);
+    }
   }
   if (iteration < job_.run.warmup) return iteration + 1 == job_.run.warmup && warming_ == 0;
   if (!independent_) {
@@ -159,9 +164,7 @@ bool Summary::iteration_ended(std::size_t worker, int iteration,
     return false;
   }
   of_worker_.resize(members_.size());
-  const IterationSample& sample = samples.front();
-  of_worker_[worker].iteration_s.push_back(sample.end - sample.start);
-  add_parts(sample, 1, of_worker_[worker].parts);
+  add_parts(samples.front(), 1, of_worker_[worker]);
   if (++measured_ == members_.size() * static_cast<std::size_t>(job_.run.iterations)) add_rates();
   return false;
 }

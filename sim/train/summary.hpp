@@ -121,17 +121,12 @@ class Summary {
   std::size_t slowest_member_ = 0;
   RunResult result_;
   SamplePool samples_;
-  /// Of an independent worker: its measured iterations' seconds, and the mean of their parts.
-  struct Pace {
-    std::vector<double> iteration_s;
-    Breakdown parts{};
-  };
-  std::vector<Pace> of_worker_;  ///< by member
-  std::size_t measured_ = 0;     ///< iterations of all of them
-  std::vector<double> rates_;    ///< of each, iterations per second
-  std::size_t warming_ = 0;      ///< independent workers that have not ended their warm-up
-  double idle_ = 0;              ///< ranks without inputs, over the measured iterations
-  double counted_from_ = 0;      ///< when the last one has
+  std::vector<Breakdown> of_worker_;  ///< by member: mean of its measured iterations
+  std::size_t measured_ = 0;          ///< iterations of all of them
+  std::vector<double> rates_;         ///< of each, iterations per second
+  std::size_t warming_ = 0;           ///< independent workers that have not ended their warm-up
+  double idle_ = 0;                   ///< ranks without inputs, over the measured iterations
+  double counted_from_ = 0;           ///< when the last one has
   Totals totals_;
   Posted warm_up_;  ///< of totals_.posted what does not count
   /// When measuring began, and how long data had moved by then.

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "sim/train/summary.hpp"
+#include "sim/train/worker_rates.hpp"
 
 namespace gradwire {
 namespace {
@@ -23,22 +24,13 @@ constexpr double gain_max = 0.25;
 }  // namespace
 
 void Summary::add_rates() {
-  std::vector<double>& rates = rates_;
-  for (const Pace& pace : of_worker_) {
-    rates.push_back(job_.run.iterations /
-                    std::accumulate(pace.iteration_s.begin(), pace.iteration_s.end(), 0.0));
-  }
-  const double rate = std::accumulate(rates.begin(), rates.end(), 0.0);
-  result_.iteration_s.assign(static_cast<std::size_t>(job_.run.iterations), 0);
-  // Weighted by their rates the workers' times have a mean in which each iterates once on average.
-  for (std::size_t worker = 0; worker < rates.size(); ++worker) {
-    const Pace& pace = of_worker_[worker];
-    const double weight = rates[worker] / rate;
-    for (std::size_t i = 0; i < result_.iteration_s.size(); ++i) {
-      result_.iteration_s[i] += weight * pace.iteration_s[i];
-    }
-    for (std::size_t p = 0; p < pace.parts.size(); ++p) {
-      result_.breakdown[p] += weight * pace.parts[p];
+  rates_ = worker_rates(result_.worker_iteration_s, job_.run);
+  result_.iteration_s = mean_iterations(result_.worker_iteration_s, job_.run);
+  const double rate = std::accumulate(rates_.begin(), rates_.end(), 0.0);
+  for (std::size_t worker = 0; worker < rates_.size(); ++worker) {
+    const double weight = rates_[worker] / rate;
+    for (std::size_t p = 0; p < result_.breakdown.size(); ++p) {
+      result_.breakdown[p] += weight * of_worker_[worker][p];
     }
   }
   warn_of_drift();
