@@ -49,23 +49,24 @@ void Repeats::iteration_ended(double now, OperationId next,
   now_.deeds.reserve(past_.back().deeds.size());
 }
 
-bool Repeats::same(const Iteration& one, const Iteration& other) {
+bool Repeats::same(const Iteration& one, const Iteration& other) const {
   const double within = same_time * one.lasted;
   const auto about = [within](double a, double b) { return std::abs(a - b) <= within; };
   if (one.operations != other.operations || !about(one.lasted, other.lasted)) return false;
-  const bool same_deeds =
-      std::ranges::equal(one.deeds, other.deeds, [&](const Deed& a, const Deed& b) {
-        return a.pattern == b.pattern && a.queue == b.queue && a.number == b.number &&
-               a.bytes == b.bytes && about(a.posted, b.posted) && about(a.began, b.began) &&
-               about(a.ended, b.ended);
-      });
-  return same_deeds &&
-         std::ranges::equal(one.samples, other.samples,
-                            [&](const IterationSample& a, const IterationSample& b) {
-                              return about(a.start - one.start, b.start - other.start) &&
-                                     about(a.end - one.start, b.end - other.start) &&
-                                     std::ranges::equal(a.parts, b.parts, about);
-                            });
+  const auto same_samples = [&](const IterationSample& a, const IterationSample& b) {
+    return about(a.end - one.start, b.end - other.start) &&
+           (!by_starts_ || about(a.start - one.start, b.start - other.start));
+  };
+  if (!std::ranges::equal(one.samples, other.samples, same_samples)) return false;
+  // How much later the first launcher began its iteration.
+  const double later =
+      (other.samples.front().start - other.start) - (one.samples.front().start - one.start);
+  const auto as_late = [&](double a, double b) { return about(a, b) || about(a + later, b); };
+  return std::ranges::equal(one.deeds, other.deeds, [&](const Deed& a, const Deed& b) {
+    return a.pattern == b.pattern && a.queue == b.queue && a.number == b.number &&
+           a.bytes == b.bytes && as_late(a.posted, b.posted) && as_late(a.began, b.began) &&
+           as_late(a.ended, b.ended);
+  });
 }
 
 }  // namespace gradwire

@@ -14,11 +14,15 @@
 namespace gradwire {
 
 /// Notices that a run repeats itself: in a period of iterations the same operations are posted,
-/// begin to move as many bytes of the same patterns and end, and each rank's time goes where it
-/// went one period before, as long after the iteration's start. What waits or is under way when it
-/// ends is the same, too, and since when. Nothing then tells the time that follows from the one
-/// that followed then, but what a strategy does by the iteration's number: Strategy::phasing() says
-/// after how many that repeats. The clock does not (run_clock.hpp).
+/// begin to move as many bytes of the same patterns and end, and each rank ends, as long after the
+/// iteration's start as one period before. What waits or is under way when it ends is the same,
+/// too, and since when. Nothing then tells the time that follows from the one that followed then,
+/// but what a strategy does by the iteration's number: Strategy::phasing() says after how many that
+/// repeats. The clock does not (run_clock.hpp).
+///
+/// Ranks start where they ended the iteration before, but for a run's first one, which all begin
+/// together: where all else is the same it needs no third to tell that the second will come again.
+/// What the launcher does that is first may then be as long after its rank's start.
 ///
 /// Times are the same within `same_time` of the iteration: rounding. What is posted at one instant
 /// may come in another order, and gets other numbers then. An operation that moves is known by its
@@ -30,7 +34,9 @@ class Repeats {
 
   /// @param period  iterations, >= 1.
   /// @param begins  when the first one does.
-  explicit Repeats(int period, double begins = 0) : period_(static_cast<std::size_t>(period)) {
+  /// @param by_starts  when ranks started an iteration tells the one behind it, too.
+  explicit Repeats(int period, double begins = 0, bool by_starts = false)
+      : period_(static_cast<std::size_t>(period)), by_starts_(by_starts) {
     now_.start = begins;
   }
 
@@ -90,9 +96,10 @@ class Repeats {
   }
   /// Adds those from before to this iteration's, by its start, and keeps what is still open.
   void settle_deeds();
-  [[nodiscard]] static bool same(const Iteration& one, const Iteration& other);
+  [[nodiscard]] bool same(const Iteration& one, const Iteration& other) const;
 
   std::size_t period_;
+  bool by_starts_;
   std::size_t alike_ = 0;  ///< so many iterations in a row were those of one period before
   Iteration now_;
   std::map<OperationId, Deed> open_;  ///< of iterations before, still open when this one began

@@ -22,7 +22,7 @@ void TrainingRun::watch_repeats() {
       std::ranges::none_of(lanes_, [](const WorkerLane& lane) { return lane.draws.vary(); });
   const int period = phasing_.period;
   if (may_repeat && period <= period_max && iterations() > 2 * period)
-    repeats_.emplace(period, run_begins);
+    repeats_.emplace(period, run_begins, job_.run.input_rate > 0);
 }
 
 void TrainingRun::count_repeats(WorkerLane& lane) {

@@ -105,6 +105,33 @@ TEST_CASE("an iteration repeats the one before it where all is as late, to a bil
   CHECK_FALSE(repeats.is_steady());
 }
 
+TEST_CASE("a run's second iteration that ends as the first comes again, whenever ranks started",
+          "[train][repeats]") {
+  // Two ranks end 0.75 and 1 s behind the iteration's start: the first starts the next one 0.25 s
+  // before it. What its launcher posts comes 0.125 s later; a message begins 0.5 s behind the
+  // start.
+  const auto steady = [](bool by_starts, double launcher) {
+    Repeats repeats(1, 0, by_starts);
+    for (const int iteration : {0, 1}) {
+      const double start = iteration;
+      const double first = iteration == 0 ? start : start - 0.25;
+      const OperationId begin = 2 * OperationId{iteration};
+      repeats.posted(begin, first + 0.125 + iteration * launcher);
+      repeats.ended(begin, start + 0.5);
+      repeats.posted(begin + 1, start + 0.5);
+      repeats.began(begin + 1, 3, 8, start + 0.5);
+      repeats.ended(begin + 1, start + 0.625);
+      repeats.iteration_ended(
+          start + 1, begin + 2,
+          {{.start = first, .end = start + 0.75}, {.start = start, .end = start + 1}});
+    }
+    return repeats.is_steady();
+  };
+  CHECK(steady(false, 0));
+  CHECK_FALSE(steady(true, 0));
+  CHECK_FALSE(steady(false, 0.01));  // later than by its rank's start
+}
+
 TEST_CASE("of a period of two, both iterations have to repeat those before them",
           "[train][repeats]") {
   Repeats repeats(2);
