@@ -32,6 +32,7 @@ struct LayerView {
 };
 
 constexpr std::int64_t gradient_element_size = 4;  ///< bytes, fp32
+constexpr std::int64_t half_element_size = 2;      ///< bytes, fp16 and bf16
 /// Bytes of an index of a sparse gradient's row: of torch's sparse tensors int64; of TensorFlow's
 /// IndexedSlices what the ids are.
 constexpr std::int64_t row_index_size = 8;
@@ -55,6 +56,7 @@ struct JobView {
   std::vector<TensorInfo> tensors;
   std::vector<TensorId> gradient_order;
   std::int64_t element_size = gradient_element_size;  ///< bytes of an element of a gradient
+  std::int64_t weight_size = gradient_element_size;   ///< bytes of a weight that the model keeps
   std::string dtype{};                                ///< the profile's; empty in unit tests
   std::int64_t buffer_elements = 0;  ///< of non-trainable state: batch-norm statistics, counters
   int buffer_tensors = 0;            ///< that hold them

@@ -93,7 +93,6 @@ void warn_of_costs(const YamlValue& document, const std::vector<CompressorTable>
 /// @param optional  where they cannot be of that type they are of fp32, and a warning says so.
 std::int64_t gradient_size(const std::string& type, const YamlMap& map, const StrategyEntry& entry,
                            bool optional, std::vector<Warning>& warnings) {
-  constexpr std::int64_t half_size = 2;
   if (type == StrategyKeys{}.gradient_dtype) return gradient_element_size;
   std::string why;
   if (!entry.flags.any_dtype) {
@@ -101,7 +100,7 @@ std::int64_t gradient_size(const std::string& type, const YamlMap& map, const St
   } else if (map.has("compression")) {
     why = "'compression' codes fp32";
   }
-  if (why.empty()) return half_size;
+  if (why.empty()) return half_element_size;
   if (!optional) {
     map.fail("gradient_dtype",
              fmt::format("'gradient_dtype' is '{}', and {}; expected fp32", type, why));
@@ -147,9 +146,12 @@ void read_strategy_key(const ScenarioDocument& document, const YamlValue& yaml, 
   }
   if (!scenario.profile) return;
   scenario.make_strategy = [make, element_size,
+                            weight_size = scenario.profile->master_weights ? gradient_element_size
+                                                                           : half_element_size,
                             costs = encode_costs(scenario.gpu, own_costs)](JobView job) {
     job.encode_costs = costs;
     job.element_size = element_size;
+    job.weight_size = weight_size;
     job.cpu = shipped_cpu();
     job.host_offload = shipped_offload();
     return make(job);

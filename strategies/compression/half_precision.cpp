@@ -3,11 +3,8 @@
 namespace gradwire {
 namespace {
 
-/// Bytes of an element after the cast.
-constexpr std::int64_t half_size = 2;
-
 Bytes half(std::int64_t elements) {
-  return Bytes{elements * half_size};
+  return Bytes{elements * half_element_size};
 }
 
 }  // namespace

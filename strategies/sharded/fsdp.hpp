@@ -64,7 +64,7 @@ struct FsdpOptions {
   std::int64_t param_bytes = 4;   ///< of an element of gathered parameters
   std::int64_t reduce_bytes = 4;  ///< of an element of reduced gradients
   /// Of an element of the shard that is gathered: another type is cast. 2: the model is in two
-  /// bytes, and the optimizer has its copy in fp32 (DeepSpeed).
+  /// bytes; DeepSpeed's optimizer has its copy in fp32.
   std::int64_t stored_bytes = 4;
   HostOffloadOptions offload{};
   std::optional<LiveParameters> live{};  ///< in place of prefetches and limit_all_gathers

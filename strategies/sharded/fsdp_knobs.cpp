@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <iterator>
 #include <limits>
 #include <memory>
@@ -13,10 +14,11 @@ constexpr int ranks_max = 1'000'000;
 
 constexpr const char* origin = "torch.distributed.fsdp.FullyShardedDataParallel";
 
+constexpr std::int64_t of_weights = 0;  ///< in place of an element's bytes: as the model keeps it
+
 std::int64_t bytes_of(const std::string& dtype) {
-  constexpr std::int64_t half_size = 2;
   if (dtype == "fp8") return 1;
-  return dtype == "fp32" ? gradient_element_size : half_size;
+  return dtype == "fp32" ? gradient_element_size : half_element_size;
 }
 
 void read_wrapping(Knobs& knobs, FsdpOptions& options) {
@@ -44,13 +46,25 @@ void read_types(Knobs& knobs, FsdpOptions& options) {
   gathered.emplace_back("fp8");
   const std::string param_dtype =
       knobs.choice("param_dtype", "fp32", gathered,
-                   "MixedPrecision(param_dtype); fp8: torchao's enable_fsdp_float8_all_gather, "
-                   "Megatron-LM's --fp8-param-gather, here of all parameters");
+                   "MixedPrecision(param_dtype), else the weights' (of a profile with "
+                   "`master_weights: false` its `dtype`); fp8: torchao's "
+                   "enable_fsdp_float8_all_gather, Megatron-LM's --fp8-param-gather, here of all "
+                   "parameters");
   const std::string reduce_dtype =
       knobs.choice("reduce_dtype", param_dtype == "fp8" ? "bf16" : param_dtype, dtypes,
                    "MixedPrecision(reduce_dtype), else param_dtype, of fp8 bf16");
-  options.param_bytes = bytes_of(param_dtype);
-  options.reduce_bytes = bytes_of(reduce_dtype);
+  options.param_bytes = knobs.given("param_dtype") ? bytes_of(param_dtype) : of_weights;
+  options.reduce_bytes = knobs.given("reduce_dtype") ? bytes_of(reduce_dtype) : of_weights;
+}
+
+/// With the types that nobody stated.
+FsdpOptions typed(FsdpOptions options, const JobView& job) {
+  options.stored_bytes = job.weight_size;
+  if (options.param_bytes == of_weights) options.param_bytes = job.weight_size;
+  if (options.reduce_bytes == of_weights) {
+    options.reduce_bytes = std::max(options.param_bytes, half_element_size);  // none adds in fp8
+  }
+  return options;
 }
 
 void read_common(Knobs& knobs, FsdpOptions& options) {
@@ -117,7 +131,7 @@ StrategyMaker maker_of(Knobs& knobs, FsdpOptions options, const ShardingHooks& h
              "of the thread that launches, a unit's Python in each direction: PyTorch's, "
              "profiles/libraries/sharding_hooks.yaml; other frameworks have none");
   knobs.read("tensor_hook_time", options.tensor_hook_time, "as hook_time, of each of its tensors");
-  return [options](const JobView& job) { return std::make_unique<Fsdp>(options, job); };
+  return [options](const JobView& job) { return std::make_unique<Fsdp>(typed(options, job), job); };
 }
 
 }  // namespace

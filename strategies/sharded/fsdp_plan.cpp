@@ -201,7 +201,7 @@ Holding Fsdp::on_gpu() const {
   std::int64_t total = 0;
   for (const Unit& unit : units_) total += unit.padded;
   held.fused_step = options_.live.has_value();  // DeepSpeed's FusedAdam
-  if (options_.stored_bytes < gradient_element_size) {
+  if (options_.live && options_.stored_bytes < gradient_element_size) {
     held.mixed = MixedWeights::half;
     held.step = Bytes{std::min(own(), step_elements_max) * gradient_element_size};
   }

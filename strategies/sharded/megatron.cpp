@@ -67,7 +67,6 @@ Megatron::Megatron(const MegatronOptions& options, const JobView& job)
 StrategyMaker Megatron::read(Knobs& knobs) {
   static const std::vector<std::string> dtypes = {"fp32", "fp16", "bf16"};
   constexpr auto most = std::numeric_limits<std::int64_t>::max() / 16;
-  constexpr std::int64_t half_size = 2;
   MegatronOptions options;
   knobs.read(
       "use_distributed_optimizer", options.use_distributed_optimizer,
@@ -113,7 +112,7 @@ StrategyMaker Megatron::read(Knobs& knobs) {
   return [=](const JobView& job) {
     MegatronOptions own = options;
     const std::string& type = follows ? job.dtype : dtype;
-    if (type == "fp16" || type == "bf16") own.parameter_bytes = half_size;
+    if (type == "fp16" || type == "bf16") own.parameter_bytes = half_element_size;
     if (!(says ? in_fp32 : type != "fp16")) own.reduce_bytes = own.parameter_bytes;
     return std::make_unique<Megatron>(own, job);
   };

@@ -175,6 +175,12 @@ TEST_CASE_METHOD(ProfileFixture, "gradients are of the weights' type unless the 
   // DeepSpeed and Megatron make the model one of the profile's type: gradients and parameters.
   CHECK(bytes("true", "{name: deepspeed}") == 2 * 2000);
   CHECK(bytes("true", "{name: deepspeed, gradient_dtype: fp32}") == 2 * 4000);
+  // FSDP gathers the shards of its one unit, the root, once, and reduces gradients once.
+  CHECK(bytes("true", "{name: fsdp}") == 4000 + 4000);
+  CHECK(bytes("false", "{name: fsdp}") == 2000 + 2000);
+  CHECK(bytes("false", "{name: fsdp2}") == 2000 + 2000);
+  CHECK(bytes("false", "{name: fsdp, reduce_dtype: fp32}") == 2000 + 4000);
+  CHECK(bytes("false", "{name: fsdp, param_dtype: fp32}") == 4000 + 4000);
   const std::int64_t whole = bytes("true", "{name: megatron, params_dtype: fp32}");
   CHECK(bytes("true", "{name: megatron}") == whole / 2);
   CHECK(bytes("true", "{name: megatron, accumulate_allreduce_grads_in_fp32: true}") ==
