@@ -55,7 +55,8 @@ struct KernelConstants {
   double flash_1_slowness = 0;
   double triton_forward_slowness = 0;  ///< the same of that in Triton
   double triton_backward_slowness = 0;
-  double drawn_power = 0;  ///< of a board's limit, what whole iterations draw
+  double spatial_norm_slowness = 0;  ///< see BatchNorms::spatial
+  double drawn_power = 0;            ///< of a board's limit, what whole iterations draw
   double fixed_power = 0;  ///< of the same, what does not go with the clock: memory, leakage
 
   /// The clock that arithmetic sustains with `power` times as much power for each multiprocessor,

@@ -203,6 +203,12 @@ Recomputation recomputation(const AnalyticOptions& options) {
   return {options.recompute, options.recompute_layers.value_or(Recomputation{}.blocks)};
 }
 
+/// Of halves, channels last.
+BatchNorms norms_of(const Framework& framework, const AnalyticOptions& options) {
+  if (options.persistent_norms.value_or(framework.persistent_norms)) return BatchNorms::persistent;
+  return options.persistent_norms ? BatchNorms::spatial : BatchNorms::plain;
+}
+
 }  // namespace
 
 bool native_norms(const ModelDescription& model, const Framework& framework,
@@ -229,7 +235,8 @@ KernelSetting kernel_setting(const HostTables& hosts, const ModelDescription& ru
                           options.autocast.value_or(running.autocast && options.master_weights),
           .padded_products = fusion == Fusion::inductor,
           .native_norms = native,
-          .persistent_norms = channels_last && half && !native && framework.persistent_norms,
+          .batch_norms =
+              channels_last && half && !native ? norms_of(framework, options) : BatchNorms::plain,
           .sparse_embeddings = running.sparse_embeddings};
 }
 

@@ -37,6 +37,8 @@ struct AnalyticOptions {
   /// Gradients of tables that no other layer shares have but the rows that were looked up; absent:
   /// as the model says.
   std::optional<bool> sparse_embeddings = {};
+  /// Of tf: in place of Framework::persistent_norms; false: BatchNorms::spatial.
+  std::optional<bool> persistent_norms = {};
   AttentionKernels attention = AttentionKernels::flash;
   std::string framework = "pytorch-eager";      ///< a name of HostTables::frameworks
   std::optional<double> host_time = {};         ///< in place of GpuSpec::host_time
@@ -55,6 +57,13 @@ struct AnalyticOptions {
   bool grad_scaler = false;
 };
 
+/// How often kernels of batch norms pass over their tensors.
+/// - persistent: once, which stay on the multiprocessors (CUDNN_BATCHNORM_SPATIAL_PERSISTENT).
+/// - plain: as builder.hpp counts them.
+/// - spatial: cuDNN's other kernels of halves that are channels last, which read them slowly
+///   (CUDNN_BATCHNORM_SPATIAL): KernelConstants::spatial_norm_slowness times as long as plain.
+enum class BatchNorms : std::uint8_t { plain, persistent, spatial };
+
 /// What every layer's time depends on beside the layer.
 struct KernelSetting {
   const GpuSpec& gpu;
@@ -66,7 +75,7 @@ struct KernelSetting {
   bool sums_in_fp32 = false;     ///< autocast: layer norms, sums, embeddings
   bool padded_products = false;  ///< rows are made multiples of 16 bytes (TorchInductor, pad_mm.py)
   bool native_norms = false;     ///< batch norms are ATen's kernels, see native_norms()
-  bool persistent_norms = false;  ///< batch norms read their tensors once
+  BatchNorms batch_norms = BatchNorms::plain;
   bool sparse_embeddings = false;
   double moved_before =
       0;  ///< bytes that the kernels before move, which leave it its input; 0: none

@@ -46,10 +46,11 @@ double parameter_traffic(const ModelLayer& layer, const KernelSetting& setting,
   return weights + weights_of(layer);
 }
 
-/// Of the passes over a batch norm's tensors (3 forward, 5 backward), what is left where its kernel
-/// keeps them in registers and shared memory.
-double read_once(const ModelLayer& layer, const KernelSetting& setting, Direction direction) {
-  if (!setting.persistent_norms || layer.kind != "norm") return 1;
+/// Over the passes over a batch norm's tensors (3 forward, 5 backward): what is left where its
+/// kernel keeps them in registers and shared memory, and what slow kernels take as long for.
+double norm_passes(const ModelLayer& layer, const KernelSetting& setting, Direction direction) {
+  if (layer.kind != "norm" || setting.batch_norms == BatchNorms::plain) return 1;
+  if (setting.batch_norms == BatchNorms::spatial) return setting.gpu.kernels.spatial_norm_slowness;
   return direction == Direction::forward ? 2.0 / 3 : 3.0 / 5;
 }
 
@@ -97,7 +98,7 @@ KernelWork kernel_work(const ModelLayer& layer, const KernelSetting& setting, Di
   const LayerWork& work = direction == Direction::forward ? layer.forward : layer.backward;
   const std::string_view work_class = class_in(setting, layer);
   if (work.kernels == 0 && work.elements <= 0) return {.work_class = work_class, .kernels = 0};
-  const double activations = read_once(layer, setting, direction) * setting.batch * work.elements;
+  const double activations = norm_passes(layer, setting, direction) * setting.batch * work.elements;
   const double elements = activations + parameter_traffic(layer, setting, direction);
   const bool units = has_matrix_units(setting.gpu, executed_dtype(setting.gpu, setting.dtype));
   const bool in_fp32 =

@@ -117,6 +117,8 @@ TEST_CASE_METHOD(ProfileFixture, "8 bits and half weights need a GPU and a type 
                     Contains("'master_weights' beside 'dtype' fp32"));
   CHECK_THROWS_WITH(job("h100-sxm5-80gb", ", dtype: bf16, framework: tf, fp8_recipe: delayed"),
                     Contains("'fp8_recipe' beside framework 'tf'"));
+  CHECK_THROWS_WITH(job("h100-sxm5-80gb", ", dtype: fp16, batchnorm_spatial_persistent: true"),
+                    Contains("'batchnorm_spatial_persistent' beside framework 'pytorch-eager'"));
 }
 
 TEST_CASE_METHOD(ProfileFixture, "GradScaler needs fp16 whose gradients are in fp32",
@@ -327,6 +329,25 @@ TEST_CASE("mixed precision that takes longer than TF32 is pointed out", "[config
   // A model that is in two bytes itself has no casts, and an iteration that is given is as it ran.
   CHECK_FALSE(pointed_out("batch_per_gpu: 8, dtype: bf16, master_weights: false"));
   CHECK_FALSE(pointed_out("batch_per_gpu: 8, dtype: bf16, iteration_time: 50 ms"));
+}
+
+TEST_CASE("batch norms that nobody stated are pointed out where TensorFlow runs them in halves",
+          "[config][profile]") {
+  const auto pointed_out = [](const std::string& more) {
+    return warned_of("batch-norms-assumed", "gpu: v100-sxm2-16gb, batch_per_gpu: 64, " + more);
+  };
+  CHECK(pointed_out("model: resnet50, framework: tf, dtype: fp16"));
+  for (const char* other :
+       {"model: resnet50, framework: tf, dtype: fp32",      // reads them alike (DLPerf)
+        "model: resnet50, framework: tf-xla, dtype: fp16",  // has kernels of its own
+        "model: resnet50, dtype: fp16, memory_format: channels_last",
+        "model: vgg16, framework: tf, dtype: fp16",  // has no norms
+        "model: resnet50, framework: tf, dtype: fp16, batchnorm_spatial_persistent: true",
+        "model: resnet50, framework: tf, dtype: fp16, batchnorm_spatial_persistent: false",
+        "model: resnet50, framework: tf, dtype: fp16, iteration_time: 90 ms"}) {
+    CAPTURE(other);
+    CHECK_FALSE(pointed_out(other));
+  }
 }
 
 TEST_CASE("attention that nobody stated is pointed out where PyTorch runs it, with both times",

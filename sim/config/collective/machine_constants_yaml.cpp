@@ -42,6 +42,7 @@ void read_kernel_constants(Constants& from, KernelConstants& to) {
   from.read("flash_1_slowness", "", to.flash_1_slowness);
   from.read("triton_forward_slowness", "", to.triton_forward_slowness);
   from.read("triton_backward_slowness", "", to.triton_backward_slowness);
+  from.read("spatial_norm_slowness", "", to.spatial_norm_slowness);
   from.read("drawn_power", "", to.drawn_power);
   from.read("fixed_power", "", to.fixed_power);
 }
