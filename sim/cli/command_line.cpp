@@ -86,12 +86,14 @@ std::string explain(CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> extras = app.remaining(true);
   const std::vector<std::string> commands = command_names(innermost(app));
   const bool unknown = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
-  if (extras.empty() || (!unknown && commands.empty())) return error.what();
+  if (extras.empty()) return error.what();
   const std::string& word = extras.front();
-  if (word.starts_with("-")) {
+  // Whatever else is missing: it may be what was misspelt. What stands behind "--" is no option.
+  if (word.starts_with("-") && word != "--") {
     const std::string name = word.substr(0, word.find('='));
     return fmt::format("unknown option '{}'{}", name, suggestion(name, option_names(app)));
   }
+  if (!unknown && commands.empty()) return error.what();
   if (commands.empty()) return fmt::format("unexpected argument '{}'", word);
   return fmt::format("unknown command '{}'; expected one of {}{}", word, joined_by(commands, ", "),
                      suggestion(word, commands));

@@ -107,6 +107,13 @@ std::string schema_of(const std::string& file) {
   return schema == nullptr ? "" : schema->text;
 }
 
+void refuse_changes(const std::string& file, const std::vector<std::string>& sets,
+                    const std::string& point) {
+  if (sets.empty() && point.empty()) return;
+  const SourceLocation where{sets.empty() ? "--point " + point : "--set " + sets.front(), 1, 1};
+  throw ConfigError(where, fmt::format("'{}' is no scenario; expected the file alone", file));
+}
+
 std::vector<Bytes> parse_sizes(const std::string& text) {
   const auto parts = split(text, ':');
   if (parts.size() == 3) return size_range(parts);

@@ -25,6 +25,12 @@ namespace gradwire::cli {
 
 constexpr const char* scenario_schema = "gradwire.scenario/1";
 
+/// For a file that is no scenario, where one might have been: it has no keys to override, no
+/// points.
+/// @throws ConfigError when `sets` or `point` is not empty.
+void refuse_changes(const std::string& file, const std::vector<std::string>& sets,
+                    const std::string& point);
+
 /// Sizes of messages: "1KiB:1GiB:x2" (from, to, factor), "1MiB:4MiB:+1MiB" (step), or a list
 /// "64KiB,1MiB". At most 1000 of them, none 0.
 /// @throws ConfigError placed in "--sizes".

@@ -26,7 +26,10 @@ struct ShowOptions {
 
 ComputeProfile profile_of(const ShowOptions& options) {
   const std::string file = data_argument(config::DataKind::profile, options.file);
-  if (schema_of(file) != scenario_schema) return config::read_profile(config::loaded_yaml(file));
+  if (schema_of(file) != scenario_schema) {
+    refuse_changes(options.file, options.sets, options.point);
+    return config::read_profile(config::loaded_yaml(file));
+  }
   const auto points = config::read_scenario(file, options.sets);
   return *choose_point(points, options.point, file).profile;
 }

@@ -34,6 +34,7 @@ Shown read(const std::string& argument, const std::vector<std::string>& sets,
     const config::Scenario& point = choose_point(points, label, file);
     return {point.cluster, point.placement};
   }
+  refuse_changes(argument, sets, label);
   const config::YamlValue& document = config::loaded_yaml(file);
   if (schema == "gradwire.cluster_topology/1") {
     const config::ClusterSpec spec = config::read_cluster_topology(document);

@@ -115,6 +115,10 @@ TEST_CASE("An unknown option ends with 2 and the nearest name", "[cli][errors]")
   const auto run = place.run("run x.yaml --jsno r.json");
   CHECK(run.code == 2);
   CHECK_THAT(run.err, Catch::ContainsSubstring("unknown option '--jsno'; did you mean '--json'?"));
+  // Nor is it told that a file is missing, which nobody who asks for help has named.
+  const auto help = place.run(GENERATE("run --hlep", "sweep --hlep", "show plan --hlep", "--hlep"));
+  CHECK(help.code == 2);
+  CHECK_THAT(help.err, Catch::ContainsSubstring("unknown option '--hlep'; did you mean '--help'?"));
 }
 
 TEST_CASE("A command line that lacks something or has a bad value ends with 2", "[cli][errors]") {

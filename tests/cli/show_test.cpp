@@ -88,6 +88,18 @@ TEST_CASE("A profile is shown by name, by file and by scenario", "[cli][show]") 
   CHECK(place.run("show profile resnet51/v100-sxm2-32gb_fp32_b32").code == 3);
 }
 
+TEST_CASE("What changes a scenario is refused beside a profile or a node", "[cli][show]") {
+  const Workplace place("changes");
+  const auto profile = place.run("show profile resnet50/v100-sxm2-32gb_fp32_b32 --set x=1");
+  CHECK(profile.code == 3);
+  CHECK(profile.err ==
+        "--set x=1:1:1: 'resnet50/v100-sxm2-32gb_fp32_b32' is no scenario; expected the file "
+        "alone\n");
+  const auto node = place.run("show topology dgx1v --point 8");
+  CHECK(node.code == 3);
+  CHECK(node.err == "--point 8:1:1: 'dgx1v' is no scenario; expected the file alone\n");
+}
+
 TEST_CASE("A topology is shown and drawn", "[cli][show]") {
   const Workplace place("topology");
   const auto run = place.run("show topology dgx1v");

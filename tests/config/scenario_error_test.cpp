@@ -56,6 +56,20 @@ TEST_CASE_METHOD(ErrorFixture, "a misspelt key of a scenario is reported with th
         "gradient_dtype, over, version, hook_time, request_time, local_latency, compression");
 }
 
+TEST_CASE_METHOD(ErrorFixture, "an end that nobody would guess says why it is there",
+                 "[config][errors]") {
+  CHECK(message(9, "run: {input_rate: 0.0001}") ==
+        "s.yaml:9:19: 'input_rate' is '0.0001'; expected a number, at least 0.001 (one sample in a "
+        "quarter of an hour)");
+  CHECK_THAT(message(9, "gpu: {memory_bandwidth: 1 B/s}"),
+             Catch::EndsWith(", at least 533 MB/s (a PC's SDRAM of 1997: no GPU's is slower)"));
+  CHECK_THAT(
+      message_of(good, {"profile={model: resnet50, gpu: big-gpu, batch_per_gpu: 1, dtype: fp32, "
+                        "host_time: 100001 %}"}),
+      Catch::EndsWith(", above 0 %, at most 100000 % (what hosts differ by is a small part "
+                      "of it)"));
+}
+
 TEST_CASE_METHOD(ErrorFixture, "a knob's time that no host takes is refused with its bound",
                  "[config][errors]") {
   const std::string times = "expected a time such as '20 us' (units s, ms, us, ns), at least 0 s";

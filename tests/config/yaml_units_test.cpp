@@ -85,6 +85,37 @@ TEST_CASE("counts, factors and switches are bare", "[config][units]") {
   CHECK_THROWS_WITH(read<std::string>("[a]"), "s.yaml:1:1: 'key' is a list; expected text");
 }
 
+TEST_CASE("a number that YAML's versions and other languages read otherwise is refused",
+          "[config][units]") {
+  CHECK_THROWS_WITH(read<int>(GENERATE("0x10", "0o10", "1_000", "1,000", "1e3", "+8")),
+                    Catch::EndsWith("'; expected a whole number"));
+  CHECK_THROWS_WITH(read<double>(GENERATE(".inf", ".nan", "1e400", "0x10", "1_000")),
+                    Catch::EndsWith("; expected a number"));
+  CHECK_THROWS_WITH(read<int>("010"),
+                    "s.yaml:1:1: 'key' is '010', with a zero in front, which is octal to some; "
+                    "expected a whole number");
+  CHECK_THROWS_WITH(read<double>("-010.5"), Catch::ContainsSubstring("with a zero in front"));
+  CHECK_THROWS_WITH(read<Seconds>("020 us"), Catch::ContainsSubstring("with a zero in front"));
+  CHECK(read<double>("0.5") == 0.5);
+  CHECK(read<int>("-0") == 0);
+  CHECK(read<std::string>("010") == "010");
+}
+
+TEST_CASE("a range says why it ends where nobody would guess", "[config][units]") {
+  const Range<int> range{{}, 3, {}, "a triangle"};
+  CHECK_THROWS_WITH(read_value(parse_yaml("2", "s.yaml"), "key", range),
+                    "s.yaml:1:1: 'key' is '2'; expected a whole number, at least 3 (a triangle)");
+}
+
+TEST_CASE("a rate is shown in the largest unit of bytes of which it is one or more",
+          "[config][units]") {
+  CHECK(bound_text(BytesPerSecond{0}) == "0 B/s");
+  CHECK(bound_text(BytesPerSecond{1e9 / 8}) == "125 MB/s");
+  CHECK(bound_text(BytesPerSecond{136.512e9}) == "136.512 GB/s");
+  CHECK(bound_text(BytesPerSecond{533e6}) == "533 MB/s");
+  CHECK(bound_text(BytesPerSecond{0.5}) == "0.5 B/s");
+}
+
 TEST_CASE("a time is shown in the largest unit of which it is one or more", "[config][units]") {
   CHECK(bound_text(Seconds{0}) == "0 s");
   CHECK(bound_text(Seconds{1e6}) == "1000000 s");

@@ -100,6 +100,20 @@ TEST_CASE("a merge key is refused where it stands, a quoted one is a name", "[co
   CHECK(parse_yaml("\"<<\": 1\n", "s.yaml").find("<<") != nullptr);
 }
 
+TEST_CASE("a tag is refused where its value stands", "[config][yaml]") {
+  CHECK_THROWS_WITH(parse_yaml("a: !!str 8\n", "s.yaml"),
+                    "s.yaml:1:4: a YAML tag '!!str'; expected the value without one");
+  CHECK_THROWS_WITH(parse_yaml("a: [1, !foo {b: 1}]\n", "s.yaml"),
+                    "s.yaml:1:8: a YAML tag '!foo'; expected the value without one");
+  CHECK_THROWS_WITH(parse_yaml("a: !!set [1]\n", "s.yaml"),
+                    "s.yaml:1:4: a YAML tag '!!set'; expected the value without one");
+  CHECK_THROWS_WITH(parse_yaml("a: ! 8\n", "s.yaml"),
+                    "s.yaml:1:4: a YAML tag '!'; expected the value without one");
+  CHECK_THROWS_WITH(parse_yaml("!key a: 8\n", "s.yaml"),
+                    Catch::ContainsSubstring("a YAML tag '!key'"));
+  CHECK(parse_yaml("a: '!foo'\n", "s.yaml").find("a")->text == "!foo");
+}
+
 TEST_CASE("an alias copies its anchor, but never itself and never without end", "[config][yaml]") {
   CHECK(to_text(parse_yaml("a: &x {b: 1}\nc: *x\n", "s.yaml")) == "{a: {b: 1}, c: {b: 1}}");
   CHECK_THROWS_WITH(parse_yaml("a: &x [*x]\n", "s.yaml"),

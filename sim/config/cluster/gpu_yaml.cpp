@@ -52,14 +52,18 @@ void check_links(YamlMap& file, GpuSpec& gpu) {
                                                     wires->nvlink, wires->nvlinks, wires->pcie)));
 }
 
+/// Intel, PC SDRAM Specification, 1997: 66 MHz, 64 bits wide.
+constexpr Range<BytesPerSecond> memory_rates{
+    {}, BytesPerSecond{533e6}, {}, "a PC's SDRAM of 1997: no GPU's is slower"};
+
 /// What a GPU file says, and a scenario may say otherwise.
 std::vector<Field<GpuSpec>> memory_fields(const std::string& fallback) {
-  return {field("memory_bandwidth", &GpuSpec::memory_bandwidth, "nominal rate",
-                above(BytesPerSecond{0}), fallback),
-          share("memory_efficiency", &GpuSpec::memory_efficiency,
-                "of that rate, what kernels reach", between(Ratio{0.01}, Ratio{1}), fallback),
-          field("kernel_overhead", &GpuSpec::kernel_overhead, "least time of a small kernel",
-                between(Seconds{}, latency_most), fallback)};
+  return {
+      field("memory_bandwidth", &GpuSpec::memory_bandwidth, "nominal rate", memory_rates, fallback),
+      share("memory_efficiency", &GpuSpec::memory_efficiency, "of that rate, what kernels reach",
+            between(Ratio{0.01}, Ratio{1}), fallback),
+      field("kernel_overhead", &GpuSpec::kernel_overhead, "least time of a small kernel",
+            between(Seconds{}, latency_most), fallback)};
 }
 
 const Fields<L2Cache>& l2_fields() {

@@ -11,7 +11,8 @@ namespace {
 
 constexpr int iterations_max = 1'000'000;
 constexpr double straggler_compute_max = 1e6;
-constexpr double input_rate_least = 1e-3;  ///< samples a second: one in a quarter of an hour
+/// Samples a second.
+constexpr Range<double> input_rates{{}, 1e-3, {}, "one sample in a quarter of an hour"};
 
 /// Ranks by number; how many there are is known with the cluster.
 ValueInfo rank_list() {
@@ -118,7 +119,7 @@ const Fields<RunSpec>& run_fields() {
        field("input_rate", &RunSpec::input_rate,
              "samples a second that the input pipeline of a machine (a DataLoader, tf.data, DALI) "
              "makes for all its GPUs, when no GPU makes it wait",
-             at_least(input_rate_least), "as many as they take")}};
+             input_rates, "as many as they take")}};
   return fields;
 }
 

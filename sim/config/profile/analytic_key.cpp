@@ -32,7 +32,8 @@ namespace gradwire::config {
 namespace {
 
 constexpr int batch_most = 1'000'000;
-constexpr Ratio host_time_most{1000};  ///< what hosts differ by is a small part of it
+constexpr Range<Ratio> host_times{
+    Ratio{0}, {}, Ratio{1000}, "what hosts differ by is a small part of it"};
 
 const std::vector<std::string>& dtypes() {
   static const std::vector<std::string> known = {"fp32", "tf32", "fp16", "bf16"};
@@ -106,7 +107,7 @@ const Fields<AnalyticOptions>& analytic_fields() {
        share("host_time", &Options::host_time,
              "of a framework's time to launch, what this host takes (`operators` of "
              "calibrate_node.sh measures it)",
-             {Ratio{0}, {}, host_time_most}, "the GPU's"),
+             host_times, "the GPU's"),
        choice(
            "optimizer_step", &Options::optimizer_step,
            {{"loop", StepForm::loop}, {"foreach", StepForm::foreach}, {"fused", StepForm::fused}},

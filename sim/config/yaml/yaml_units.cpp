@@ -113,6 +113,15 @@ std::string unit_suggestion(const std::string& unit, std::span<const Unit> units
                                              why, what_is_expected));
 }
 
+/// 010 is 8 to YAML 1.1 and 10 to YAML 1.2.
+template <class T>
+void refuse_octal(const YamlValue& value, const std::string& name) {
+  const std::string_view text = value.text;
+  const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0, 2);
+  if (digits.size() < 2 || digits[0] != '0' || digits[1] < '0' || digits[1] > '9') return;
+  fail(value, name, ", with a zero in front, which is octal to some", Written<T>::expected());
+}
+
 /// Reads "<number> <unit>" into base units. A bare number is refused: it would be a guess.
 template <class T>
 double read_quantity(const YamlValue& value, const std::string& name) {
@@ -125,6 +134,7 @@ double read_quantity(const YamlValue& value, const std::string& name) {
   if (error != std::errc{} || !std::isfinite(number)) {
     fail(value, name, ", not a finite number", Written<T>::expected());
   }
+  refuse_octal<T>(value, name);
   if (std::signbit(number) && number != 0) fail(value, name, ", negative", Written<T>::expected());
   std::string unit(rest, end);
   unit.erase(0, unit.find_first_not_of(' '));
@@ -151,6 +161,7 @@ T read_number(const YamlValue& value, const std::string& name) {
   if (value.kind != YamlValue::Kind::scalar || error != std::errc{} || rest != end) {
     fail(value, name, "", Written<T>::expected());
   }
+  refuse_octal<T>(value, name);
   if constexpr (std::is_floating_point_v<T>) {
     if (!std::isfinite(number)) fail(value, name, ", not a finite number", Written<T>::expected());
   }
@@ -177,13 +188,14 @@ T read_unbounded(const YamlValue& value, const std::string& name) {
   }
 }
 
-/// What messages add of a range: ", at least 1, at most 64".
+/// What messages add of a range: ", at least 1, at most 64 (why)".
 template <class T>
 std::string bounds_of(const Range<T>& range) {
   std::string bounds;
   if (range.above) bounds += fmt::format(", above {}", value_text(*range.above));
   if (range.least) bounds += fmt::format(", at least {}", value_text(*range.least));
   if (range.most) bounds += fmt::format(", at most {}", value_text(*range.most));
+  if (!range.why.empty()) bounds += fmt::format(" ({})", range.why);
   return bounds;
 }
 
@@ -253,7 +265,11 @@ std::string bound_text(Bytes bound) {
   return fmt::format("{} {}", bound.count() / static_cast<std::int64_t>(best->scale), best->name);
 }
 std::string bound_text(BytesPerSecond bound) {
-  return fmt::format("{:.15g} B/s", bound.count());
+  const Unit* best = rate_units.data();
+  for (const auto& unit : std::span(rate_units).first<4>()) {  // of bytes, by 1000
+    if (bound.count() >= unit.scale) best = &unit;
+  }
+  return fmt::format("{:.12g} {}", bound.count() / best->scale, best->name);
 }
 std::string bound_text(Hertz bound) {
   return fmt::format("{:.15g} MHz", bound.count() * 1e-6);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct Range {
   std::optional<T> above;
   std::optional<T> least;
   std::optional<T> most;
+  std::string_view why{};  ///< of ends that nobody would guess, for the message; "": it is plain
 };
 /// A text may be any.
 template <>
@@ -66,7 +68,8 @@ T read_value(const YamlValue& value, const std::string& name, const Range<T>& ra
 }
 
 /// A quantity as a message shows it: "1", "0 s", "196.8 us" (a time in the largest unit of
-/// which it is one or more), "25 MiB" (the largest unit that is exact).
+/// which it is one or more), "533 MB/s" (likewise, of bytes), "25 MiB" (the largest unit that is
+/// exact).
 std::string bound_text(double bound);
 std::string bound_text(Seconds bound);
 std::string bound_text(Bytes bound);

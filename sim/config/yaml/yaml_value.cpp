@@ -61,6 +61,16 @@ std::string_view content(const yaml_char_t* bytes, std::size_t size) {
   return {reinterpret_cast<const char*>(bytes), size};
 }
 
+/// A tag would change what a value means: `!!str 8` is no number. @param tag  of libyaml; nullptr:
+/// none
+void refuse_tag(const yaml_char_t* tag, const SourceLocation& where) {
+  if (tag == nullptr) return;
+  constexpr std::string_view core = "tag:yaml.org,2002:";
+  std::string name = reinterpret_cast<const char*>(tag);
+  if (name.starts_with(core)) name = "!!" + name.substr(core.size());
+  throw ConfigError(where, fmt::format("a YAML tag '{}'; expected the value without one", name));
+}
+
 std::string anchor_name(const yaml_char_t* anchor) {
   return anchor == nullptr ? "" : reinterpret_cast<const char*>(anchor);
 }
@@ -104,10 +114,12 @@ class TreeBuilder {
         alias(anchor_name(event.data.alias.anchor), where);
         break;
       case YAML_SEQUENCE_START_EVENT:
+        refuse_tag(event.data.sequence_start.tag, where);
         open(YamlValue::Kind::list, std::move(where),
              anchor_name(event.data.sequence_start.anchor));
         break;
       case YAML_MAPPING_START_EVENT:
+        refuse_tag(event.data.mapping_start.tag, where);
         open(YamlValue::Kind::map, std::move(where), anchor_name(event.data.mapping_start.anchor));
         break;
       case YAML_SEQUENCE_END_EVENT:
@@ -121,11 +133,12 @@ class TreeBuilder {
 
   void scalar(const yaml_event_t& event, SourceLocation where) {
     const auto& data = event.data.scalar;
+    refuse_tag(data.tag, where);
     YamlValue value;
     value.where = std::move(where);
     value.text = content(data.value, data.length);
     value.quoted = data.style != YAML_PLAIN_SCALAR_STYLE;
-    if (value.quoted || data.tag != nullptr || !stands_for_nothing(value.text)) {
+    if (value.quoted || !stands_for_nothing(value.text)) {
       value.kind = YamlValue::Kind::scalar;
       // Escapes may name any character.
       check_text(value.text, value.where, Controls::white_space);
