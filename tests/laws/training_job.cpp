@@ -96,10 +96,11 @@ bool Draws::chance(double share) {
 
 std::string TrainingJob::yaml() const {
   std::vector<std::string> lines;
-  lines.push_back(fmt::format(
-      "profile: {{model: {}, gpu: {}, batch_per_gpu: {}, dtype: {}{}{}}}\n", model, gpu, batch,
-      dtype, optimizer.empty() ? "" : ", optimizer: " + optimizer,
-      iteration_ms == 0 ? "" : fmt::format(", iteration_time: {:.6g} ms", iteration_ms)));
+  lines.push_back(
+      fmt::format("profile: {{model: {}, gpu: {}, batch_per_gpu: {}, dtype: {}{}{}{}}}\n", model,
+                  gpu, batch, dtype, optimizer.empty() ? "" : ", optimizer: " + optimizer,
+                  iteration_ms == 0 ? "" : fmt::format(", iteration_time: {:.6g} ms", iteration_ms),
+                  host_time == 0 ? "" : fmt::format(", host_time: {:.6g} %", host_time)));
   lines.push_back(fmt::format("cluster: {{node: {}, nodes: {}, gpus_per_node: {}, fabric: {}}}\n",
                               node, machines, gpus_per_node, fabric_of(*this)));
   std::string posted = strategy;

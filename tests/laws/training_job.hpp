@@ -62,6 +62,7 @@ struct TrainingJob {
   int warmup = 2;
   std::string fidelity = "auto";
   double iteration_ms = 0;  ///< of the profile, measured elsewhere; 0: its own
+  double host_time = 0;     ///< %, of the profile; 0: its own
   int seed = 1;
 
   [[nodiscard]] int world_size() const { return machines * gpus_per_node; }

@@ -96,6 +96,7 @@ Prediction predict_here(const std::string& yaml) {
   for (const Part part : {Part::copies, Part::encode_decode, Part::host}) {
     prediction.own_work += result.breakdown[static_cast<std::size_t>(part)];
   }
+  if (result.memory) prediction.memory = result.memory->peak;
   prediction.warned = std::ranges::any_of(
       result.warnings, [](const Warning& warning) { return warning.code == "collective-choice"; });
   add_figures(scenario, point, prediction);

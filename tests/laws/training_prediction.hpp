@@ -13,6 +13,7 @@ struct Prediction {
   double samples = 0;      ///< of all ranks in an iteration
   double collectives = 0;  ///< operations an iteration
   double own_work = 0;     ///< s, of the strategy's copies, coding and host, in an iteration
+  double memory = 0;       ///< bytes, of the fullest GPU at its most; 0: not known
   bool warned = false;     ///< of a choice that NCCL itself makes badly
 
   // What is held of every prediction by itself.
