@@ -1,9 +1,6 @@
 // What holds of every prediction by itself, whatever the job: the first iterations counted or not,
 // one or many, a profile whose iteration somebody else measured, every strategy.
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -41,7 +38,7 @@ std::vector<std::string> every() {
 
 /// What the other laws leave as it is, drawn by the job's own seed, which is a draw too.
 void draw_run(TrainingJob& job) {
-  Draws draws(static_cast<std::uint64_t>(job.seed));
+  laws::Draws draws(static_cast<std::uint64_t>(job.seed));
   job.iterations = draws.of<int>({1, 2, 4, 9});
   job.warmup = draws.of<int>({0, 0, 1, 3});
   if (draws.chance(0.3)) job.iteration_ms = draws.of<double>({40, 250, 900});
@@ -61,13 +58,6 @@ Law of_each(std::string name, std::vector<std::string> strategies,
           .excess = excess,
           .slack = slack,
           .excused_by_choice = false};
-}
-
-void check(const Law& law, int cases, std::uint64_t seed) {
-  const Verdict verdict = hold(law, cases, seed);
-  INFO(fmt::format("{}", fmt::join(verdict.broken, "\n")));
-  CHECK(verdict.broken.empty());
-  REQUIRE(verdict.held >= cases);
 }
 
 }  // namespace

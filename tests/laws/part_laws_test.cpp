@@ -1,7 +1,6 @@
 // What a host, a code and a batch may not do, whatever the job.
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "tests/catch.hpp"
 #include "tests/laws/training_law.hpp"
@@ -19,13 +18,6 @@ const std::vector<std::string> strategies = {
     "{name: fsdp}",      "{name: fsdp2}",       "{name: deepspeed}", "{name: megatron}",
     "{name: local_sgd}", "{name: kungfu_sync}", "{name: ps_sync}",   "{name: mxnet_kvstore}",
     "{name: byteps}"};
-
-void check(const Law& law, int cases, std::uint64_t seed) {
-  const Verdict verdict = hold(law, cases, seed);
-  INFO(fmt::format("{}", fmt::join(verdict.broken, "\n")));
-  CHECK(verdict.broken.empty());
-  REQUIRE(verdict.held >= cases);
-}
 
 }  // namespace
 

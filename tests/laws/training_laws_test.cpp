@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <numeric>
 
@@ -56,15 +55,6 @@ std::vector<std::string> synchronous() {
 
 bool is_joined(const TrainingJob& job) {
   return job.machines > 1;
-}
-
-void check(const Law& law, int cases, std::uint64_t seed) {
-  const Verdict verdict = hold(law, cases, seed);
-  CAPTURE(verdict.held, verdict.excused);
-  INFO(fmt::format("{}", fmt::join(verdict.broken, "\n")));
-  CHECK(verdict.broken.empty());
-  REQUIRE(verdict.held >= cases);
-  CHECK(10 * verdict.excused <= verdict.held);  // NCCL's own mistakes are few
 }
 
 /// A law about one field of jobs on several machines.
