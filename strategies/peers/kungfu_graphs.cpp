@@ -11,44 +11,70 @@ constexpr int nobody = -1;
 /// For every peer the one before it (broadcast) or behind it (reduce); nobody for the root.
 using Neighbours = std::vector<int>;
 
-int& of(Neighbours& neighbours, int peer) {
-  return neighbours[static_cast<std::size_t>(peer)];
+std::size_t at(int number) {
+  return static_cast<std::size_t>(number);
 }
 
-/// Steps from `peer` to the root.
-int depth(const Neighbours& neighbours, int peer) {
-  int steps = 0;
-  while ((peer = neighbours[static_cast<std::size_t>(peer)]) != nobody) ++steps;
+int& of(Neighbours& neighbours, int peer) {
+  return neighbours[at(peer)];
+}
+
+/// Steps from every peer to the root.
+std::vector<int> depths(const Neighbours& before) {
+  constexpr int unknown = -1;
+  std::vector<int> steps(before.size(), unknown);
+  std::vector<int> climbed;
+  for (int peer = 0; peer < static_cast<int>(before.size()); ++peer) {
+    int above = peer;
+    for (; above != nobody && of(steps, above) == unknown; above = before[at(above)]) {
+      climbed.push_back(above);
+    }
+    int next = above == nobody ? 0 : of(steps, above) + 1;
+    for (; !climbed.empty(); climbed.pop_back()) of(steps, climbed.back()) = next++;
+  }
   return steps;
 }
 
 std::vector<std::vector<KungfuEdge>> broadcast_levels(const Neighbours& before) {
+  const std::vector<int> depth = depths(before);
   std::vector<std::vector<KungfuEdge>> levels;
   for (int peer = 0; peer < static_cast<int>(before.size()); ++peer) {
-    const int from = before[static_cast<std::size_t>(peer)];
+    const int from = before[at(peer)];
     if (from == nobody) continue;
-    const auto level = static_cast<std::size_t>(depth(before, from));
+    const std::size_t level = at(depth[at(from)]);
     if (levels.size() <= level) levels.resize(level + 1);
     levels[level].push_back({from, peer});
   }
   return levels;
 }
 
-/// A peer sends when all before it have sent to it: its level is its height over the leaves.
-std::vector<std::vector<KungfuEdge>> reduce_levels(const Neighbours& behind) {
-  std::vector<int> height(behind.size());
+/// For every peer the most steps from a leaf to it.
+std::vector<int> heights(const Neighbours& behind) {
+  std::vector<bool> is_leaf(behind.size(), true);
+  for (const int peer : behind) {
+    if (peer != nobody) is_leaf[at(peer)] = false;
+  }
+  std::vector<int> height(behind.size(), 0);
   for (int leaf = 0; leaf < static_cast<int>(behind.size()); ++leaf) {
-    int steps = 0;
-    for (int peer = leaf; peer != nobody; peer = behind[static_cast<std::size_t>(peer)]) {
-      auto& known = height[static_cast<std::size_t>(peer)];
-      known = std::max(known, steps++);
+    if (!is_leaf[at(leaf)]) continue;
+    int steps = 1;
+    // One that is as high already has made those above it high enough.
+    for (int peer = behind[at(leaf)]; peer != nobody && of(height, peer) < steps;
+         peer = behind[at(peer)]) {
+      of(height, peer) = steps++;
     }
   }
+  return height;
+}
+
+/// A peer sends when all before it have sent to it: its level is its height over the leaves.
+std::vector<std::vector<KungfuEdge>> reduce_levels(const Neighbours& behind) {
+  const std::vector<int> height = heights(behind);
   std::vector<std::vector<KungfuEdge>> levels;
   for (int peer = 0; peer < static_cast<int>(behind.size()); ++peer) {
-    const int to = behind[static_cast<std::size_t>(peer)];
+    const int to = behind[at(peer)];
     if (to == nobody) continue;
-    const auto level = static_cast<std::size_t>(height[static_cast<std::size_t>(peer)]);
+    const std::size_t level = at(height[at(peer)]);
     if (levels.size() <= level) levels.resize(level + 1);
     levels[level].push_back({peer, to});
   }
