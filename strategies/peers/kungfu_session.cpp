@@ -231,31 +231,45 @@ void KungfuSession::split(const JobPtr& job) {
 }
 
 void KungfuSession::set_out(const JobPtr& job, Bytes size, const Way& way, Poster::Then then) {
-  go(std::make_shared<Part>(Part{.job = job, .size = size, .way = &way, .then = std::move(then)}));
+  if (free_parts_.empty()) {
+    Part& made = parts_.emplace_back();
+    made.one_over = [this, &made] {
+      if (--made.under_way > 0) return;
+      ++made.stage;
+      go(made);
+    };
+    free_parts_.push_back(&made);
+  }
+  Part& part = *free_parts_.back();
+  free_parts_.pop_back();
+  part.job = job;
+  part.size = size;
+  part.way = &way;
+  part.then = std::move(then);
+  part.stage = 0;
+  go(part);
 }
 
-void KungfuSession::go(const PartPtr& part) {
-  if (part->stage == part->way->size()) {
-    part->then();
+void KungfuSession::go(Part& part) {
+  if (part.stage == part.way->size()) {
+    const Poster::Then then = std::exchange(part.then, {});
+    part.job.reset();
+    free_parts_.push_back(&part);
+    then();
     return;
   }
-  const Stage& stage = (*part->way)[part->stage];
+  const Stage& stage = (*part.way)[part.stage];
   const bool moves = stage.exchange >= 0;
   const bool works = stage.work.longer() > 0;
-  part->under_way = (moves ? 1U : 0U) + (works ? 1U : 0U);
-  const Poster::Then one_over = [this, part] {
-    if (--part->under_way > 0) return;
-    ++part->stage;
-    go(part);
-  };
-  if (works) work(part->size, stage, one_over);
+  part.under_way = (moves ? 1U : 0U) + (works ? 1U : 0U);
+  if (works) work(part.size, stage, part.one_over);
   if (!moves) return;
   const auto exchange = static_cast<std::size_t>(stage.exchange);
-  const bool control = part->job->kind == Kind::host_all_reduce;
-  lanes_[exchange].add({.size = part->size,
-                        .tensors = control ? std::vector<TensorId>{} : std::vector{part->job->id},
+  const bool control = part.job->kind == Kind::host_all_reduce;
+  lanes_[exchange].add({.size = part.size,
+                        .tensors = control ? std::vector<TensorId>{} : std::vector{part.job->id},
                         .label = exchanges_[exchange].name,
-                        .then = one_over});
+                        .then = part.one_over});
 }
 
 void KungfuSession::work(Bytes size, const Stage& stage, const Poster::Then& then) {

@@ -114,11 +114,11 @@ class KungfuSession {
     Poster::Then then;          ///< called at its end
     std::size_t stage = 0;      ///< of the way
     std::size_t under_way = 0;  ///< of what that stage does
+    Poster::Then one_over{};    ///< called when one of these is: the place's own
   };
-  using PartPtr = std::shared_ptr<Part>;
   void set_out(const JobPtr& job, Bytes size, const Way& way, Poster::Then then);
   /// From its stage on.
-  void go(const PartPtr& part);
+  void go(Part& part);
   void work(Bytes size, const Stage& stage, const Poster::Then& then);
 
   KungfuSessionOptions options_;
@@ -131,7 +131,9 @@ class KungfuSession {
   Way to_gpu_;
   std::vector<Way> all_reduce_;
   std::vector<Way> broadcast_;
-  std::deque<Lane> lanes_;  ///< by exchange
+  std::deque<Lane> lanes_;         ///< by exchange
+  std::deque<Part> parts_;         ///< places of those on their way, and of such that have been
+  std::vector<Part*> free_parts_;  ///< of them the latter
 };
 
 }  // namespace gradwire
