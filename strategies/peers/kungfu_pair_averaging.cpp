@@ -36,7 +36,10 @@ int random_peer(std::uint64_t seed, int iteration, int worker, int peers) {
 }
 
 KungfuPairAveraging::KungfuPairAveraging(const PairAveragingOptions& options, const JobView& job)
-    : StepStrategy(job), options_(options), host_(options.host, job) {
+    : StepStrategy(job),
+      options_(options),
+      first_ranks_(first_ranks(job)),
+      host_(options.host, job) {
   if (options_.fuse) {
     parts_ = {group_of(job, job.gradient_order, "a random peer's model")};
   } else {
@@ -52,7 +55,7 @@ KungfuPairAveraging::KungfuPairAveraging(const PairAveragingOptions& options, co
     workers_.back().served.resize(
         std::min(cores, static_cast<std::size_t>(host_.processes(machine))));
   }
-  for (const int rank : first_ranks(job_)) {
+  for (const int rank : first_ranks_) {
     const auto at = static_cast<std::size_t>(machine_of(job_, rank));
     if (place_of_.size() <= at) place_of_.resize(at + 1, -1);
     place_of_[at] = machines_++;
@@ -94,7 +97,7 @@ int KungfuPairAveraging::peer_of(int iteration, WorkerId id) const {
   // One of the other chosen machines answers for the peer's.
   const int place = peer % (machines_ - 1);
   const int own_place = place_of_[static_cast<std::size_t>(own)];
-  return first_ranks(job_)[static_cast<std::size_t>(place < own_place ? place : place + 1)];
+  return first_ranks_[static_cast<std::size_t>(place < own_place ? place : place + 1)];
 }
 
 bool KungfuPairAveraging::on_one_machine(WorkerId one, WorkerId other) const {
@@ -107,24 +110,38 @@ int KungfuPairAveraging::request(int machine, int asking) const {
 }
 
 std::vector<Exchange> KungfuPairAveraging::exchanges() const {
-  std::vector<Exchange> exchanges;
+  std::vector<Exchange> named = visited_exchanges(*this);
+  const auto name = [&named](int exchange, std::string text) {
+    named[static_cast<std::size_t>(exchange)].name = std::move(text);
+  };
+  for (WorkerId id = 0; id < job_.world_size; ++id) {
+    const std::string worker = "worker " + std::to_string(id);
+    name(to_host(id), "save of " + worker);
+    name(to_gpu(id), "load of " + worker);
+    for (const int asked : first_ranks_) {
+      const int machine = machine_of(job_, asked);
+      name(request(machine, id),
+           "models from machine " + std::to_string(machine) + " to " + worker);
+    }
+  }
+  return named;
+}
+
+void KungfuPairAveraging::visit_exchanges(const ExchangeVisit& visit) const {
+  // A hundred thousand are visited: each is written over the one before it, and has no name.
+  Exchange over{.name = {}, .phases = {{{}}}};
+  const auto visit_one = [&](const Endpoint& from, const Endpoint& to) {
+    over.phases.front().front() = {from, to};
+    visit(over);
+  };
   for (int rank = 0; rank < job_.world_size; ++rank) {
-    const Endpoint gpu = gpu_of(rank);
-    const Endpoint host = host_of(rank);
-    const std::string name = " of worker " + std::to_string(rank);
-    exchanges.push_back({.name = "save" + name, .phases = {{{gpu, host}}}});
-    exchanges.push_back({.name = "load" + name, .phases = {{{host, gpu}}}});
+    visit_one(gpu_of(rank), host_of(rank));
+    visit_one(host_of(rank), gpu_of(rank));
   }
   // A worker has one request at a time: from a machine to it there is one connection in use.
   for (int asking = 0; asking < job_.world_size; ++asking) {
-    for (const int asked : first_ranks(job_)) {
-      exchanges.push_back({.name = "models from machine " +
-                                   std::to_string(machine_of(job_, asked)) + " to worker " +
-                                   std::to_string(asking),
-                           .phases = {{{host_of(asked), host_of(asking)}}}});
-    }
+    for (const int asked : first_ranks_) visit_one(host_of(asked), host_of(asking));
   }
-  return exchanges;
 }
 
 void KungfuPairAveraging::finish(WorkerId id) {

@@ -46,6 +46,7 @@ class KungfuPairAveraging final : public StepStrategy {
   }
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override { return {}; }
   [[nodiscard]] std::vector<Exchange> exchanges() const override;
+  void visit_exchanges(const ExchangeVisit& visit) const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
 
  private:
@@ -78,6 +79,7 @@ class KungfuPairAveraging final : public StepStrategy {
 
   PairAveragingOptions options_;
   std::vector<PlanGroup> parts_;  ///< of the model, that are asked for by themselves
+  std::vector<int> first_ranks_;  ///< of each machine
   int machines_ = 0;
   std::vector<int> place_of_;  ///< of a machine among those with ranks; -1: it has none
   KungfuHost host_;
