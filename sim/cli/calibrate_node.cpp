@@ -142,7 +142,7 @@ void fit_node(const NodeFit& options, Context& context) {
   const NodeFindings findings = read_node_folder(options);
   if (findings.empty()) {
     throw ConfigError({options.folder, 0, 0},
-                      "nothing of a calibrated node is there; expected 'recordings', "
+                      "nothing of a calibrated node is there; expected a folder in 'recordings', "
                       "'collectives' or a benchmark's record such as 'copies.json'");
   }
   fs::create_directories(options.output);

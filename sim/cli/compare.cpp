@@ -265,8 +265,9 @@ Outcome simulate_all(const CompareOptions& options, const Comparison& comparison
 
 std::string title(const std::vector<ComparisonRow>& rows) {
   const Json& first = rows.front().result;
-  return fmt::format("{} on {} GPUs, {} a GPU", first["model"].get<std::string>(),
-                     first["world_size"].get<int>(), first["batch_per_gpu"].get<int>());
+  const int gpus = first["world_size"].get<int>();
+  return fmt::format("{} on {} GPU{}, {} a GPU", first["model"].get<std::string>(), gpus,
+                     gpus == 1 ? "" : "s", first["batch_per_gpu"].get<int>());
 }
 
 void compare(const CompareOptions& options, Context& context) {

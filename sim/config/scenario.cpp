@@ -248,6 +248,7 @@ Scenario read_document(const ScenarioDocument& document, const std::string& file
   scenario.warnings.insert(scenario.warnings.end(), variables.begin(), variables.end());
   scenario.places = places_of(document.yaml);
   scenario.name = map.value_or<std::string>("name", std::filesystem::path(file).stem().string());
+  if (scenario.name.empty()) map.fail("name", "'name' is empty; expected a text, or no such key");
   const bool training = needs == Needs::everything;
   if (training || map.has("profile")) read_profile_key(map, scenario);
   const ClusterSpec cluster = read_cluster(map, strategy_servers(yaml));

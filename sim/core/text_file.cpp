@@ -41,6 +41,7 @@ void fail_unreadable(const std::string& path, const std::string& what) {
     throw ConfigError({path, 1, 1},
                       "no such file; expected " + what + " ('/dev/stdin' is standard input)");
   }
+  if (path.empty()) throw ConfigError({"''", 1, 1}, "no name of a file; expected " + what);
   const bool there = std::filesystem::exists(path, error);
   throw ConfigError({path, 1, 1}, "cannot be read; expected " + what +
                                       (there ? std::string() : file_suggestion(path)));

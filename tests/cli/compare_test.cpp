@@ -69,6 +69,15 @@ points:
   }
 }
 
+TEST_CASE("compare speaks of one GPU as of one", "[cli][compare]") {
+  const Workplace place("compare_one");
+  place.write("s.yaml", scenario());
+  const auto run = place.run(
+      "compare s.yaml --strategies ddp --set cluster.nodes=1 --set cluster.gpus_per_node=1");
+  CHECK(run.code == 0);
+  CHECK_THAT(run.out, Catch::StartsWith("resnet50 on 1 GPU, 32 a GPU\n"));
+}
+
 TEST_CASE("compare groups what does not differ significantly, and marks what is not exact",
           "[cli][compare]") {
   const Workplace place("compare_groups");

@@ -93,6 +93,12 @@ TEST_CASE("A missing file ends with 3", "[cli][errors]") {
   CHECK_FALSE(place.has("x.yaml"));
 }
 
+TEST_CASE("An empty name of a file is told as one", "[cli][errors]") {
+  const auto run = Workplace("empty").run("run ''");
+  CHECK(run.code == 3);
+  CHECK(run.err == "'':1:1: no name of a file; expected a readable YAML file\n");
+}
+
 TEST_CASE("An unknown command ends with 2 and the nearest name", "[cli][errors]") {
   const Workplace place("command");
   const auto run = place.run("swep x.yaml");

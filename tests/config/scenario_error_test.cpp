@@ -56,6 +56,11 @@ TEST_CASE_METHOD(ErrorFixture, "a misspelt key of a scenario is reported with th
         "gradient_dtype, over, version, hook_time, request_time, local_latency, compression");
 }
 
+TEST_CASE_METHOD(ErrorFixture, "an empty name is no name of a job", "[config][errors]") {
+  CHECK(message_of(good, {"name=\"\""}) ==
+        "--set name=\"\":1:6: 'name' is empty; expected a text, or no such key");
+}
+
 TEST_CASE_METHOD(ErrorFixture, "an end that nobody would guess says why it is there",
                  "[config][errors]") {
   CHECK(message(9, "run: {input_rate: 0.0001}") ==
