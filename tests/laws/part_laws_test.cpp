@@ -5,9 +5,7 @@
 #include "tests/catch.hpp"
 #include "tests/laws/training_law.hpp"
 
-using namespace gradwire;
-using namespace gradwire::laws;
-
+namespace gradwire::laws {
 namespace {
 
 /// Without those that merge by what could not have started (ASC-WFBP, MG-WFBP): an earlier gradient
@@ -18,8 +16,6 @@ const std::vector<std::string> strategies = {
     "{name: fsdp}",      "{name: fsdp2}",       "{name: deepspeed}", "{name: megatron}",
     "{name: local_sgd}", "{name: kungfu_sync}", "{name: ps_sync}",   "{name: mxnet_kvstore}",
     "{name: byteps}"};
-
-}  // namespace
 
 TEST_CASE("a faster host never slows a job", "[laws][long][many]") {
   const Law law{.name = "half the host's time",
@@ -64,3 +60,6 @@ TEST_CASE("twice the batch takes more memory", "[laws][long][many]") {
                 .excused_by_choice = false};
   check(law, 60, 133);
 }
+
+}  // namespace
+}  // namespace gradwire::laws
